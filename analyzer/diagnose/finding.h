@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the analysis of one kernel says: findings with witnesses, limits, a verdict. Plain data, read by every reporter.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/support/source.h"
+
+namespace handoff::diagnose {
+
+enum class Severity : std::uint8_t { kError, kWarning, kNote };
+
+/// A second position of a finding: the copy, the wait, the barrier, the other access.
+struct Related {
+  std::string message;
+  SourceStack stack;   ///< innermost first
+};
+
+/// One step of the trace that leads to the conflict.
+struct Step {
+  std::string actor;    ///< "thread 32 (warp 1)", "copy engine"
+  std::string text;     ///< "commits group 2", "waits until at most 1 group is pending"
+  SourceStack stack;
+};
+
+/// Concrete inputs under which the machine met the finding.
+struct Witness {
+  std::string launch;   ///< "grid=(16,1,1) block=(128,1,1) smem=0"
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< name, value; assumed values end in " (assumed)"
+  std::string block;    ///< "(0,0,0)"
+  std::string first_thread, second_thread;  ///< "(32,0,0)"
+  std::uint64_t iteration = 0;      ///< how often the second access's instruction had run in its thread, from 1
+  std::string buffer;   ///< "ring", with slot and byte range: "ring[1], bytes 2048..2063"
+  std::vector<Step> steps;
+};
+
+/// A change that was applied to the program, run again, and removed the finding.
+struct Repair {
+  std::string description;   ///< "insert cp.async.wait_group 0 before the barrier"
+  SourceStack stack;         ///< where
+  std::string insert_before; ///< source text to insert on its own line before that line; empty if none can be given
+};
+
+struct Finding {
+  std::string rule;          ///< name from rules.def
+  Severity severity = Severity::kError;
+  std::string message;
+  SourceStack stack;         ///< innermost first; the reporter picks the user's own line
+  std::vector<Related> related;
+  Witness witness;
+  std::optional<Repair> repair;
+};
+
+/// Something that keeps the verdict from being `verified`.
+struct Limit {
+  std::string reason;
+  SourcePos pos;
+};
+
+enum class Verdict : std::uint8_t { kVerified, kBounded, kViolation, kError };
+std::string_view toString(Verdict verdict);  ///< "verified", ...
+
+/// The result for one kernel of one file.
+struct KernelReport {
+  std::string name;       ///< mangled
+  std::string pretty;     ///< as the user wrote it
+  SourcePos pos;
+  Verdict verdict = Verdict::kBounded;
+  std::vector<std::string> launches;  ///< every launch that was run: "grid=... block=... smem=... tiles=12 (file:line)"
+  std::vector<Limit> limits;
+  std::vector<Finding> findings;
+  std::string error;      ///< for kError: why the kernel was not checked
+  double seconds = 0;     ///< analysis wall time
+  std::uint64_t warp_instructions = 0;  ///< executed by the machine
+  bool has_async = false; ///< the kernel uses asynchronous copies or barriers objects
+};
+
+}  // namespace handoff::diagnose

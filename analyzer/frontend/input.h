@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a file name and the command line to a Unit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/frontend/unit.h"
+#include "analyzer/support/result.h"
+
+namespace handoff::frontend {
+
+enum class Choice : std::uint8_t { kAuto, kClang, kNvcc };
+
+struct Options {
+  Choice frontend = Choice::kAuto;
+  std::string arch;                      ///< "sm_90a"; empty: from the compile command, else sm_90a
+  std::string cuda_path;                 ///< empty: $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, nvcc on PATH
+  bool no_toolkit = false;               ///< act as if no toolkit was installed (tests; --cuda-path=none)
+  std::optional<std::string> build_path; ///< -p; empty: the nearest parent folder with a compile_commands.json
+  std::vector<std::string> extra_args;   ///< flags after "--" and --extra-arg
+  bool has_fixed_flags = false;          ///< "--" was given: ignore every compile_commands.json
+};
+
+/// Reads one .cu/.cuh/.cpp or .ptx. Errors: missing file, syntax errors (the first one, with its position; the rest in the
+/// message), an unreadable compile_commands.json.
+Result<Unit> load(const std::string& file, const Options& options);
+
+/// CUDA files (.cu, or -x cu/cuda entries) of a build directory, in the order of its database, each once.
+Result<std::vector<std::string>> filesOfDatabase(const std::string& build_path);
+
+}  // namespace handoff::frontend
