@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# One helper per kind of target, so that every folder's CMakeLists.txt is a list of its files.
+
+if(HANDOFF_SANITIZE)
+  add_compile_options(-fsanitize=${HANDOFF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${HANDOFF_SANITIZE})
+endif()
+
+# handoff_library(name SOURCES ... DEPENDS ...)
+function(handoff_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_link_libraries(${name} PUBLIC ${arg_DEPENDS})
+endfunction()
+
+# handoff_test(name SOURCES ... DEPENDS ...): a GoogleTest binary, one ctest entry per case.
+function(handoff_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+endfunction()
