@@ -1,0 +1,43 @@
+// Kernel:   48 of 64 threads stage a tile and reverse it.
+// Launch:   grid 16, block 64, static shared memory only
+// Target:   sm_80
+// Expected finding: none
+// Line:     -
+// Why:      only the copies and the reads are conditional; all 64 threads reach the barrier.
+#include <cstdint>
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ uint32_t smem_addr(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void cp_async16(void* dst, const void* src) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(smem_addr(dst)), "l"(src) : "memory");
+}
+__device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N>
+__device__ __forceinline__ void cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+__global__ void reverse48(const float4* in, float4* out) {
+    __shared__ alignas(16) float4 tile[48];
+    const int t = threadIdx.x;
+    const int base = blockIdx.x * 48;
+
+    if (t < 48) {
+        cp_async16(&tile[t], &in[base + t]);
+        cp_async_commit();
+        cp_async_wait<0>();
+    }
+    __syncthreads();
+    if (t < 48) out[base + t] = tile[47 - t];
+}
+
+int main() {
+    float4 *in, *out;
+    cudaMalloc(&in, 16 * 48 * sizeof(float4));
+    cudaMalloc(&out, 16 * 48 * sizeof(float4));
+    cudaMemset(in, 0, 16 * 48 * sizeof(float4));
+    reverse48<<<16, 64>>>(in, out);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
