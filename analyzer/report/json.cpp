@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON report.
+#include "analyzer/report/json.h"
+
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "analyzer/report/text_writer.h"
+
+namespace handoff::report {
+namespace {
+
+namespace json = llvm::json;
+
+constexpr std::int64_t kFormatVersion = 1;
+
+/// A copy, since a json::Value made of a StringRef only refers to it. JSON text must be UTF-8; names out of
+/// PTX and paths need not be.
+json::Value text(std::string_view value) {
+  const llvm::StringRef ref(value.data(), value.size());
+  return json::Value(json::isUTF8(ref) ? ref.str() : json::fixUTF8(ref));
+}
+
+void addPosition(json::Object& object, const SourcePos& pos, const Paths& paths) {
+  object["file"] = text(pos.file.empty() ? std::string() : paths.shorten(pos.file));
+  object["line"] = static_cast<std::int64_t>(pos.line);
+  object["column"] = static_cast<std::int64_t>(pos.column);
+}
+
+json::Array stackArray(const SourceStack& stack, const Paths& paths) {
+  json::Array frames;
+  for (const SourceFrame& frame : stack) {
+    json::Object object{{"function", text(frame.function)}};
+    addPosition(object, frame.pos, paths);
+    frames.push_back(std::move(object));
+  }
+  return frames;
+}
+
+json::Object witnessObject(const diagnose::Witness& witness, const Paths& paths) {
+  json::Array parameters;
+  for (const auto& [name, value] : witness.parameters)
+    parameters.push_back(json::Object{{"name", text(name)}, {"value", text(value)}});
+  json::Array steps;
+  for (const diagnose::Step& step : witness.steps) {
+    json::Object object{{"actor", text(step.actor)}, {"text", text(step.text)}};
+    addPosition(object, paths.ownPos(step.stack), paths);
+    steps.push_back(std::move(object));
+  }
+  return json::Object{{"launch", text(witness.launch)},
+                      {"parameters", std::move(parameters)},
+                      {"block", text(witness.block)},
+                      {"first_thread", text(witness.first_thread)},
+                      {"second_thread", text(witness.second_thread)},
+                      {"iteration", static_cast<std::int64_t>(witness.iteration)},
+                      {"buffer", text(witness.buffer)},
+                      {"steps", std::move(steps)}};
+}
+
+json::Value repairValue(const std::optional<diagnose::Repair>& repair, const Paths& paths) {
+  if (!repair) return nullptr;
+  json::Object object{{"description", text(repair->description)},
+                      {"insert_before", text(repair->insert_before)}};
+  addPosition(object, paths.ownPos(repair->stack), paths);
+  return object;
+}
+
+json::Object findingObject(const diagnose::Finding& finding, const Paths& paths) {
+  json::Array related;
+  for (const diagnose::Related& item : finding.related) {
+    json::Object object{{"message", text(item.message)}, {"stack", stackArray(item.stack, paths)}};
+    addPosition(object, paths.ownPos(item.stack), paths);
+    related.push_back(std::move(object));
+  }
+  json::Object object{{"rule", text(finding.rule)},
+                      {"severity", text(toString(finding.severity))},
+                      {"message", text(finding.message)},
+                      {"stack", stackArray(finding.stack, paths)},
+                      {"related", std::move(related)},
+                      {"witness", witnessObject(finding.witness, paths)},
+                      {"repair", repairValue(finding.repair, paths)}};
+  addPosition(object, paths.ownPos(finding.stack), paths);
+  return object;
+}
+
+json::Object kernelObject(const diagnose::KernelReport& kernel, const Paths& paths,
+                          const JsonOptions& options) {
+  json::Array launches, limits, findings;
+  for (const std::string& launch : kernel.launches) launches.push_back(text(launch));
+  for (const diagnose::Limit& limit : kernel.limits) {
+    json::Object object{{"reason", text(limit.reason)}};
+    addPosition(object, limit.pos, paths);
+    limits.push_back(std::move(object));
+  }
+  for (const diagnose::Finding& finding : kernel.findings) findings.push_back(findingObject(finding, paths));
+
+  json::Object object{{"name", text(kernel.pretty.empty() ? kernel.name : kernel.pretty)},
+                      {"symbol", text(kernel.name)},
+                      {"verdict", text(diagnose::toString(kernel.verdict))},
+                      {"has_async", kernel.has_async},
+                      {"launches", std::move(launches)},
+                      {"limits", std::move(limits)},
+                      {"findings", std::move(findings)}};
+  addPosition(object, kernel.pos, paths);
+  if (!kernel.error.empty()) object["error"] = text(kernel.error);
+  if (options.show_stats) {
+    object["seconds"] = kernel.seconds;
+    object["warp_instructions"] = static_cast<std::int64_t>(kernel.warp_instructions);
+  }
+  return object;
+}
+
+json::Object errorObject(const Error& error, const Paths& paths) {
+  json::Object object{{"message", text(error.message)}};
+  addPosition(object, error.pos, paths);
+  return object;
+}
+
+json::Object fileObject(const FileReport& file, const Paths& paths, const JsonOptions& options) {
+  json::Array kernels, notes;
+  for (const diagnose::KernelReport& kernel : file.kernels)
+    kernels.push_back(kernelObject(kernel, paths, options));
+  for (const Error& note : file.notes) notes.push_back(errorObject(note, paths));
+  json::Object object{{"path", text(file.path)},
+                      {"frontend", text(file.frontend)},
+                      {"kernels", std::move(kernels)},
+                      {"notes", std::move(notes)}};
+  object["error"] = file.error ? json::Value(errorObject(*file.error, paths)) : json::Value(nullptr);
+  if (options.show_stats) {
+    object["produce_seconds"] = file.produce_seconds;
+    object["parse_seconds"] = file.parse_seconds;
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string renderJson(const Report& report, const Paths& paths, const JsonOptions& options) {
+  json::Array files;
+  for (const FileReport& file : report.files) files.push_back(fileObject(file, paths, options));
+  const json::Value root =
+      json::Object{{"version", kFormatVersion},
+                   {"tool", json::Object{{"name", "handoff"}, {"version", text(options.tool_version)}}},
+                   {"files", std::move(files)}};
+  std::string result;
+  llvm::raw_string_ostream stream(result);
+  stream << llvm::formatv("{0:2}", root) << '\n';
+  return result;
+}
+
+}  // namespace handoff::report

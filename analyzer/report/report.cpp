@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting over reports.
+#include "analyzer/report/report.h"
+
+namespace handoff::report {
+namespace {
+
+void countKernel(Totals& totals, const diagnose::KernelReport& kernel) {
+  using diagnose::Severity;
+  using diagnose::Verdict;
+  ++totals.kernels;
+  if (!kernel.has_async) ++totals.synchronous_kernels;
+  switch (kernel.verdict) {
+    case Verdict::kVerified:
+      ++totals.verified;
+      break;
+    case Verdict::kBounded:
+      ++totals.bounded;
+      break;
+    case Verdict::kViolation:
+      ++totals.violations;
+      break;
+    case Verdict::kError:
+      ++totals.unchecked;
+      break;
+  }
+  for (const diagnose::Finding& finding : kernel.findings) {
+    switch (finding.severity) {
+      case Severity::kError:
+        ++totals.errors;
+        break;
+      case Severity::kWarning:
+        ++totals.warnings;
+        break;
+      case Severity::kNote:
+        ++totals.notes;
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+void Totals::add(const FileReport& file) {
+  ++files;
+  if (file.error) {
+    ++failed_files;
+    return;
+  }
+  if (file.kernels.empty()) ++files_without_kernel;
+  const std::uint32_t unchecked_before = unchecked;
+  for (const diagnose::KernelReport& kernel : file.kernels) countKernel(*this, kernel);
+  if (!file.kernels.empty() && unchecked - unchecked_before == file.kernels.size()) ++files_unchecked;
+}
+
+}  // namespace handoff::report

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all reporters read: one FileReport an input, in the order in which the user named them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/diagnose/finding.h"
+#include "analyzer/support/result.h"
+
+namespace handoff::report {
+
+struct FileReport {
+  std::string path;      ///< as the user named it
+  std::string frontend;  ///< "clang", "nvcc", "ptx"; empty when the file could not be loaded
+  std::vector<diagnose::KernelReport> kernels;
+  std::vector<Error> notes;    ///< what the user should know about this input; no failure
+  std::optional<Error> error;  ///< why the file could not be loaded
+  double produce_seconds = 0;  ///< from the input to PTX text
+  double parse_seconds = 0;    ///< from PTX text to the module
+};
+
+struct Report {
+  std::vector<FileReport> files;
+};
+
+/// Counts over one or many files.
+struct Totals {
+  std::uint32_t files = 0, failed_files = 0, files_without_kernel = 0, files_unchecked = 0;
+  std::uint32_t kernels = 0, synchronous_kernels = 0;  ///< without any asynchronous operation
+  std::uint32_t verified = 0, bounded = 0, violations = 0, unchecked = 0;
+  std::uint32_t errors = 0, warnings = 0, notes = 0;  ///< findings by severity
+
+  void add(const FileReport& file);
+};
+
+}  // namespace handoff::report

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text report.
+#include "analyzer/report/text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "analyzer/report/text_writer.h"
+
+namespace handoff::report {
+namespace {
+
+// A finding with everything shown stays below 40 lines: 3 + 2 * kMaxFrames + 4 * kMaxRelated + 3 + kMaxSteps
+// + 2.
+constexpr std::size_t kMaxFrames = 3, kMaxRelated = 4, kMaxSteps = 8, kMaxLimits = 8;
+
+std::string plural(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+void renderFrames(TextWriter& out, const SourceStack& stack, std::size_t own) {
+  const std::size_t end = std::min(stack.size(), own + 1 + kMaxFrames);
+  for (std::size_t i = own + 1; i < end; ++i) {
+    const std::string& callee = stack[i - 1].function;
+    out.message(stack[i].pos, Style::kNote, "note",
+                callee.empty() ? "called here" : "in '" + callee + "' called here");
+    out.excerpt(stack[i].pos, false);
+  }
+  if (end < stack.size()) out.line("      (" + plural(stack.size() - end, "more call") + " above it)");
+}
+
+/// The calls above `own` in one line, as "from line 31": related positions stay short.
+std::string callers(const TextWriter& out, const SourceStack& stack, std::size_t own) {
+  if (own + 1 >= stack.size()) return "";
+  return " (called from " + out.shortPosition(stack.back().pos, stack[own].pos.file) + ")";
+}
+
+void renderRelated(TextWriter& out, const diagnose::Finding& finding) {
+  const std::size_t shown = std::min(finding.related.size(), kMaxRelated);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const diagnose::Related& related = finding.related[i];
+    const std::size_t own = out.paths().ownFrame(related.stack).value_or(0);
+    const SourcePos pos = out.paths().ownPos(related.stack);
+    out.message(pos, Style::kNote, "note", related.message + callers(out, related.stack, own));
+    out.excerpt(pos, false);
+  }
+  if (shown < finding.related.size())
+    out.line("      (" + plural(finding.related.size() - shown, "more position") + " in --format=json)");
+}
+
+void field(TextWriter& out, std::string_view name, const std::string& value) {
+  if (value.empty()) return;
+  std::string label = "  " + std::string(name) + ":";
+  label.resize(std::max<std::size_t>(label.size() + 1, 11), ' ');
+  out.line(label + value);
+}
+
+std::string whoAndWhen(const diagnose::Witness& witness) {
+  std::string text;
+  const auto append = [&text](const std::string& part) {
+    if (part.empty()) return;
+    if (!text.empty()) text += ", ";
+    text += part;
+  };
+  if (!witness.block.empty()) append("block " + witness.block);
+  if (!witness.first_thread.empty() && !witness.second_thread.empty() &&
+      witness.first_thread != witness.second_thread) {
+    append("threads " + witness.first_thread + " and " + witness.second_thread);
+  } else {
+    const std::string& thread = witness.first_thread.empty() ? witness.second_thread : witness.first_thread;
+    if (!thread.empty()) append("thread " + thread);
+  }
+  if (witness.iteration > 1) append("the " + std::to_string(witness.iteration) + ". time that it gets here");
+  return text;
+}
+
+void renderSteps(TextWriter& out, const diagnose::Finding& finding, const std::string& file) {
+  const std::vector<diagnose::Step>& steps = finding.witness.steps;
+  // The end of a trace explains the conflict, so the cut is made after the first two steps.
+  const std::size_t cut = steps.size() > kMaxSteps ? steps.size() - kMaxSteps : 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (cut != 0 && i == 2) {
+      out.line("           ... " + plural(cut + 1, "step") + " left out, see --format=json");
+      i += cut;
+      continue;
+    }
+    std::string where = out.shortPosition(out.paths().ownPos(steps[i].stack), file);
+    if (!where.empty()) where = "  (" + where + ")";
+    const std::string text = std::to_string(i + 1) + ". " + steps[i].actor + " " + steps[i].text + where;
+    if (i == 0) {
+      field(out, "trace", text);
+    } else {
+      out.line("           " + text);
+    }
+  }
+}
+
+void renderWitness(TextWriter& out, const diagnose::Finding& finding, const std::string& file) {
+  const diagnose::Witness& witness = finding.witness;
+  field(out, "launch", witness.launch);
+  std::string parameters;
+  for (const auto& [name, value] : witness.parameters)
+    parameters += (parameters.empty() ? "" : ", ") + name + " = " + value;
+  field(out, "with", parameters);
+  field(out, "who", whoAndWhen(witness));
+  field(out, "memory", witness.buffer);
+  renderSteps(out, finding, file);
+}
+
+void renderRepair(TextWriter& out, const diagnose::Repair& repair, const std::string& file) {
+  const SourcePos pos = out.paths().ownPos(repair.stack);
+  const std::string where = out.shortPosition(pos, file);
+  field(out, "fix",
+        repair.description + (where.empty() ? "" : " (" + where + ")") +
+            "; re-run with it, the finding is gone");
+  if (!repair.insert_before.empty())
+    out.line("           " + out.styled(Style::kGood, "+ " + repair.insert_before));
+}
+
+void renderFinding(TextWriter& out, const diagnose::Finding& finding) {
+  const SourcePos pos = out.paths().ownPos(finding.stack);
+  out.message(pos, styleOf(finding.severity), toString(finding.severity),
+              finding.message + " [" + finding.rule + "]");
+  out.excerpt(pos, true);
+  renderFrames(out, finding.stack, out.paths().ownFrame(finding.stack).value_or(0));
+  renderRelated(out, finding);
+  renderWitness(out, finding, pos.file);
+  if (finding.repair) renderRepair(out, *finding.repair, pos.file);
+}
+
+Style verdictStyle(diagnose::Verdict verdict) {
+  switch (verdict) {
+    case diagnose::Verdict::kVerified:
+      return Style::kGood;
+    case diagnose::Verdict::kBounded:
+      return Style::kWarning;
+    case diagnose::Verdict::kViolation:
+    case diagnose::Verdict::kError:
+      break;
+  }
+  return Style::kError;
+}
+
+std::string_view displayName(const diagnose::KernelReport& kernel) {
+  return kernel.pretty.empty() ? std::string_view(kernel.name) : std::string_view(kernel.pretty);
+}
+
+void renderKernel(TextWriter& out, const diagnose::KernelReport& kernel, const FileReport& file) {
+  std::string text = out.styled(verdictStyle(kernel.verdict), toString(kernel.verdict)) + ": " +
+                     std::string(displayName(kernel));
+  if (!kernel.findings.empty()) text += ", " + plural(kernel.findings.size(), "finding");
+  if (!kernel.launches.empty())
+    text += ", " + std::to_string(kernel.launches.size()) +
+            (kernel.launches.size() == 1 ? " launch" : " launches");
+  if (!kernel.has_async && kernel.error.empty()) text += ", no asynchronous copies";
+  if (!kernel.error.empty()) text += ": not checked: " + kernel.error;
+  out.line(text);
+
+  const std::size_t shown = std::min(kernel.limits.size(), kMaxLimits);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string where = out.shortPosition(kernel.limits[i].pos, file.path);
+    out.line("  limit: " + kernel.limits[i].reason + (where.empty() ? "" : " (" + where + ")"));
+  }
+  if (shown < kernel.limits.size())
+    out.line("  (" + plural(kernel.limits.size() - shown, "more limit") + " in --format=json)");
+}
+
+std::string seconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f s", value);
+  return text;
+}
+
+void renderStats(TextWriter& out, const FileReport& file) {
+  out.line("  time: PTX from " + file.frontend + " in " + seconds(file.produce_seconds) + ", parsed in " +
+           seconds(file.parse_seconds));
+  for (const diagnose::KernelReport& kernel : file.kernels) {
+    const double rate =
+        kernel.seconds > 0 ? static_cast<double>(kernel.warp_instructions) / kernel.seconds / 1e6 : 0;
+    char text[80];
+    std::snprintf(text, sizeof text, "%llu warp instructions in %.3f s (%.2f million/s)",
+                  static_cast<unsigned long long>(kernel.warp_instructions), kernel.seconds, rate);
+    out.line("  time: " + std::string(displayName(kernel)) + ": " + text);
+  }
+}
+
+void renderUnchecked(TextWriter& out, const FileReport& file) {
+  const auto is_unchecked = [](const auto& kernel) { return kernel.verdict == diagnose::Verdict::kError; };
+  if (file.kernels.empty()) {
+    out.message({file.path, 0, 0}, Style::kWarning, "warning", "no kernel was found, so nothing was checked");
+  } else if (std::all_of(file.kernels.begin(), file.kernels.end(), is_unchecked)) {
+    out.message({file.path, 0, 0}, Style::kError, "error", "none of its kernels could be checked");
+  }
+}
+
+}  // namespace
+
+std::string renderText(const FileReport& file, const Paths& paths, SourceLines& sources,
+                       const TextOptions& options) {
+  TextWriter out(paths, sources, options.use_color);
+  if (file.error) {
+    out.message(file.error->pos.file.empty() ? SourcePos{file.path, 0, 0} : file.error->pos, Style::kError,
+                "error", file.error->message);
+    out.excerpt(file.error->pos, true);
+    return out.take();
+  }
+  for (const Error& note : file.notes)
+    if (!options.is_quiet)
+      out.message(note.pos.file.empty() ? SourcePos{file.path, 0, 0} : note.pos, Style::kNote, "note",
+                  note.message);
+  for (const diagnose::KernelReport& kernel : file.kernels) {
+    for (const diagnose::Finding& finding : kernel.findings) renderFinding(out, finding);
+    if (!options.is_quiet || kernel.verdict == diagnose::Verdict::kError) renderKernel(out, kernel, file);
+  }
+  renderUnchecked(out, file);
+  if (options.show_stats) renderStats(out, file);
+  return out.take();
+}
+
+std::string renderSummary(const Totals& totals, const TextOptions& options) {
+  if (options.is_quiet) return "";
+  std::string text = plural(totals.files, "file") + ", " + plural(totals.kernels, "kernel");
+  if (totals.synchronous_kernels != 0)
+    text += " (" + std::to_string(totals.synchronous_kernels) + " without asynchronous copies)";
+  text += ": " + std::to_string(totals.verified) + " verified, " + std::to_string(totals.bounded) +
+          " bounded, " + plural(totals.violations, "violation");
+  if (totals.unchecked != 0) text += ", " + std::to_string(totals.unchecked) + " not checked";
+  if (totals.failed_files != 0) text += ", " + plural(totals.failed_files, "file") + " not read";
+  text += "; " + plural(totals.errors, "error") + ", " + plural(totals.warnings, "warning") + ", " +
+          plural(totals.notes, "note");
+  return text + "\n";
+}
+
+}  // namespace handoff::report

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace handoff::report {
+namespace {
+
+using diagnose::Severity;
+using diagnose::Verdict;
+using testing::HasSubstr;
+using testing::Not;
+
+FileReport oneKernel(Verdict verdict) {
+  FileReport file;
+  file.path = "/p/a.cu";
+  file.frontend = "clang";
+  file.kernels.resize(1);
+  file.kernels[0].name = "_Z1kv";
+  file.kernels[0].pretty = "k()";
+  file.kernels[0].verdict = verdict;
+  file.kernels[0].has_async = true;
+  return file;
+}
+
+FileReport oneFinding() {
+  FileReport file = oneKernel(Verdict::kViolation);
+  diagnose::Finding finding;
+  finding.rule = "missing-wait";
+  finding.message = "slot is read here";
+  finding.stack = {{{"/p/a.cu", 31, 9}, "k()"}};
+  finding.related = {
+      {"the copy starts here", {{{"/p/a.cu", 12, 5}, "cp_async16"}, {{"/p/a.cu", 28, 5}, "k()"}}}};
+  finding.witness.launch = "grid=(1,1,1) block=(64,1,1) smem=0";
+  finding.witness.block = "(0,0,0)";
+  finding.witness.first_thread = "(0,0,0)";
+  finding.witness.second_thread = "(1,0,0)";
+  finding.witness.parameters = {{"n", "4"}, {"m", "2 (assumed)"}};
+  finding.witness.iteration = 3;
+  finding.witness.buffer = "slot[1], bytes 16..31";
+  finding.witness.steps = {{"thread 1", "starts a copy", {{{"/p/a.cu", 28, 5}, "k()"}}}};
+  finding.repair = diagnose::Repair{"insert a wait", {{{"/p/a.cu", 31, 1}, "k()"}}, "cp_async_wait<0>();"};
+  file.kernels[0].findings.push_back(finding);
+  return file;
+}
+
+std::string render(const FileReport& file, const TextOptions& options = {}) {
+  const Paths paths("/p", {});
+  SourceLines sources;
+  return renderText(file, paths, sources, options);
+}
+
+TEST(Text, FirstLineIsWhatEditorsParse) {
+  EXPECT_THAT(render(oneFinding()),
+              testing::StartsWith("a.cu:31:9: error: slot is read here [missing-wait]\n"));
+}
+
+TEST(Text, RelatedPositionNamesTheCall) {
+  EXPECT_THAT(render(oneFinding()),
+              HasSubstr("a.cu:12:5: note: the copy starts here (called from line 28)\n"));
+}
+
+TEST(Text, WitnessHasLaunchParametersThreadsAndMemory) {
+  const std::string text = render(oneFinding());
+  EXPECT_THAT(text, HasSubstr("  launch:  grid=(1,1,1) block=(64,1,1) smem=0\n"));
+  EXPECT_THAT(text, HasSubstr("n = 4, m = 2 (assumed)\n"));
+  EXPECT_THAT(text, HasSubstr("block (0,0,0), threads (0,0,0) and (1,0,0), the 3. time that it gets here\n"));
+  EXPECT_THAT(text, HasSubstr("slot[1], bytes 16..31\n"));
+  EXPECT_THAT(text, HasSubstr("1. thread 1 starts a copy  (line 28)\n"));
+}
+
+TEST(Text, RepairShowsTheTextToInsert) {
+  const std::string text = render(oneFinding());
+  EXPECT_THAT(text, HasSubstr("  fix:     insert a wait (line 31)"));
+  EXPECT_THAT(text, HasSubstr("+ cp_async_wait<0>();\n"));
+}
+
+TEST(Text, NoRepairNoFixLine) {
+  FileReport file = oneFinding();
+  file.kernels[0].findings[0].repair.reset();
+  EXPECT_THAT(render(file), Not(HasSubstr("fix:")));
+}
+
+TEST(Text, OuterFramesOfTheFindingAreNotes) {
+  FileReport file = oneFinding();
+  file.kernels[0].findings[0].stack = {{{"/p/copy.cuh", 7, 3}, "wait<2>()"}, {{"/p/a.cu", 31, 9}, "k()"}};
+  const std::string text = render(file);
+  EXPECT_THAT(text, testing::StartsWith("copy.cuh:7:3: error: "));
+  EXPECT_THAT(text, HasSubstr("a.cu:31:9: note: in 'wait<2>()' called here\n"));
+}
+
+TEST(Text, FindingWithEverythingFitsOnAScreen) {
+  FileReport file = oneFinding();
+  diagnose::Finding& finding = file.kernels[0].findings[0];
+  finding.related.resize(20, finding.related[0]);
+  finding.witness.steps.resize(200, finding.witness.steps[0]);
+  finding.stack.resize(10, finding.stack[0]);
+  const std::string text = render(file);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40);
+  EXPECT_THAT(text, HasSubstr("16 more positions in --format=json"));
+  EXPECT_THAT(text, HasSubstr("steps left out"));
+  EXPECT_THAT(text, HasSubstr("200. thread 1")) << "the end of a trace is never cut";
+}
+
+TEST(Text, VerdictLineNamesTheLimits) {
+  FileReport file = oneKernel(Verdict::kBounded);
+  file.kernels[0].limits = {{"the loop did not close", {"/p/a.cu", 20, 0}}};
+  EXPECT_THAT(render(file), HasSubstr("bounded: k()\n  limit: the loop did not close (line 20)\n"));
+}
+
+TEST(Text, FileWithoutKernelSaysSo) {
+  FileReport file;
+  file.path = "/p/a.cu";
+  EXPECT_THAT(render(file), HasSubstr("a.cu: warning: no kernel was found, so nothing was checked"));
+}
+
+TEST(Text, UncheckedKernelGivesItsReason) {
+  FileReport file = oneKernel(Verdict::kError);
+  file.kernels[0].error = "it calls through a pointer";
+  const std::string text = render(file, {.is_quiet = true});
+  EXPECT_THAT(text, HasSubstr("not checked: it calls through a pointer"));
+  EXPECT_THAT(text, HasSubstr("none of its kernels could be checked"));
+}
+
+TEST(Text, QuietPrintsNothingForACleanFile) {
+  EXPECT_EQ(render(oneKernel(Verdict::kVerified), {.is_quiet = true}), "");
+}
+
+TEST(Text, ColorIsOffUnlessAskedFor) {
+  EXPECT_THAT(render(oneFinding()), Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(render(oneFinding(), {.use_color = true}), HasSubstr("\x1b[1;31merror:"));
+}
+
+TEST(Summary, CountsVerdictsAndFindings) {
+  Totals totals;
+  totals.add(oneFinding());
+  totals.add(oneKernel(Verdict::kVerified));
+  EXPECT_EQ(renderSummary(totals, {}),
+            "2 files, 2 kernels: 1 verified, 0 bounded, 1 violation; 1 error, 0 warnings, 0 notes\n");
+}
+
+}  // namespace
+}  // namespace handoff::report
