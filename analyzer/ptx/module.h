@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/ptx/types.h"
@@ -38,12 +39,21 @@ enum class Special : std::uint8_t {
   kOther,  ///< any other name: its value is unknown to the machine
 };
 
+/// How a function or variable is linked. kNone: visible in this module only.
+enum class Linkage : std::uint8_t { kNone, kExtern, kVisible, kWeak, kCommon };
+/// The directive with its dot, ".extern"; empty for kNone.
+std::string_view toString(Linkage linkage);
+
+/// "%tid.x" -> kTidX. Names that the machine does not evaluate are kOther; nullopt when PTX has no such register.
+std::optional<Special> parseSpecial(std::string_view name);
+std::string_view toString(Special special);  ///< "%tid.x"; empty for kOther
+
 /// One operand. `kind` says which members are meaningful.
 struct Operand {
   enum class Kind : std::uint8_t {
-    kRegister,   ///< reg; for "p|q" the second predicate is in `elements[0]`
-    kImmediate,  ///< imm (two's complement, or the bit pattern of a float); is_float
-    kSpecial,    ///< special
+    kRegister,   ///< reg; for "p|q" the second predicate is in `elements[0]` (also with kSink: "_|p")
+    kImmediate,  ///< imm (two's complement, or the bit pattern of a float); is_float, then text is "0f" or "0d"
+    kSpecial,    ///< special; text holds the name of a kOther
     kVariable,   ///< var (+ imm): the address of a variable
     kFunction,   ///< text: the name of a function (call target, or address taken)
     kAddress,    ///< [base + imm]; base is reg, var or none (absolute); elements[0] if the base is a special
@@ -51,8 +61,8 @@ struct Operand {
     kTensorAddress,  ///< [map, {coordinates}]: elements[0] is the map address, the rest the coordinates
     kLabel,      ///< target: an instruction index of the same function
     kSink,       ///< "_"
-    kList,       ///< "(a, b)" of a call: elements
-    kSymbol,     ///< text: a name that nothing declares (generic parse of an unknown instruction)
+    kList,       ///< "(a, b)" of a call: elements. A call has the operands returns, callee, arguments{, prototype}
+    kSymbol,     ///< text: a name that nothing declares (unknown instruction), a branch table or a call prototype
   };
   enum class Base : std::uint8_t { kNone, kRegister, kVariable };
 
@@ -66,8 +76,8 @@ struct Operand {
   VarId var{};
   InstrIndex target = 0;
   std::int64_t imm = 0;
-  std::string text;
-  std::vector<Operand> elements;
+  std::string text{};
+  std::vector<Operand> elements{};
 };
 
 /// "@p" or "@!p".
@@ -91,8 +101,14 @@ struct Register {
   Type type = Type::kNone;
 };
 
+/// An initial element that is the address of a symbol.
+struct SymbolicInit {
+  std::uint64_t offset = 0;  ///< bytes from the start of the variable
+  std::string text;          ///< as written: "generic(f)+8"
+};
+
 struct Variable {
-  std::string name;       ///< as written
+  std::string name;       ///< as written; a nested scope that repeats a name gets a suffix
   Space space = Space::kGeneric;
   Type type = Type::kB8;
   std::uint32_t align = 1;      ///< bytes
@@ -103,6 +119,9 @@ struct Variable {
   std::uint32_t pointee_align = 0;        ///< bytes, 0 when not given
   std::vector<std::uint8_t> init;  ///< initial bytes of .const/.global data, may be shorter than size
   bool has_symbolic_init = false;  ///< an initialiser held addresses of other symbols: contents unknown
+  std::vector<SymbolicInit> symbolic_init;
+  std::string opaque_type;  ///< "texref", "samplerref", "surfref"; empty for ordinary types
+  Linkage linkage = Linkage::kNone;
   std::uint32_t ptx_line = 0;
 };
 
@@ -123,6 +142,12 @@ struct BranchTable {
   std::vector<InstrIndex> targets;
 };
 
+/// ".callprototype" or ".calltargets": the operand of an indirect call names it.
+struct CallDeclaration {
+  std::string name;
+  std::string text;  ///< the directive without the label and the semicolon
+};
+
 struct Label {
   std::string name;
   InstrIndex target = 0;  ///< may equal instructions.size() for a label at the very end
@@ -140,8 +165,15 @@ struct Function {
   std::vector<Instruction> instructions;
   std::vector<Label> labels;
   std::vector<BranchTable> branch_tables;
+  std::vector<CallDeclaration> call_declarations;
   KernelLimits limits;
+  Linkage linkage = Linkage::kNone;
   std::uint32_t ptx_line = 0;
+};
+
+/// ".alias name, target".
+struct Alias {
+  std::string name, target;
 };
 
 struct Module {
@@ -155,6 +187,9 @@ struct Module {
   std::vector<SourceStack> locations;  ///< by LocId; entry 0 is empty
   std::vector<std::string> files;      ///< by .file index (index 0 unused)
 
+  std::vector<Alias> aliases;
+
+  /// The definition of that name (an alias leads to its target); its declaration if there is no definition.
   const Function* findFunction(std::string_view name) const;
 };
 
