@@ -38,6 +38,14 @@ class Cfg {
   std::vector<BlockId> block_of_, idom_, ipdom_, loop_header_;
   std::vector<unsigned> loop_depth_;
   std::vector<bool> reachable_;
+
+  void connect(const Function& function);
+  void findDominators();
+  void findPostDominators();
+  void findLoops();
+
+  std::vector<bool> leaves_;  ///< by block: some way out of it leads to the exit
+  std::vector<std::uint32_t> tree_begin_, tree_end_;  ///< the block's interval in a walk of the dominator tree
 };
 
 }  // namespace handoff::ptx
