@@ -28,7 +28,7 @@ Paths::Paths(std::string working_dir, std::vector<std::string> system_dirs)
     const std::filesystem::path real = std::filesystem::canonical(normal, failed);
     if (!failed && real.generic_string() != normal) system_dirs_.push_back(real.generic_string());
   }
-  for (const char* dir : {"/usr/include", "/usr/lib", "/usr/local/include", "/opt/nvidia"})
+  for (const char* dir : {"/usr/include", "/usr/lib", "/usr/local/include", "/opt/nvidia", "/@handoff"})
     system_dirs_.emplace_back(dir);
 }
 

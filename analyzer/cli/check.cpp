@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// `handoff check`. Files are analysed by a pool of threads; results are filtered and printed by this thread
+// in the order of the inputs, so the output does not depend on -j.
+#include "analyzer/cli/check.h"
+
+#include <llvm/Support/ThreadPool.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "analyzer/cli/inputs.h"
+#include "analyzer/cli/version.h"
+#include "analyzer/explore/analyze.h"
+#include "analyzer/report/glob.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/paths.h"
+#include "analyzer/report/suppress.h"
+#include "analyzer/report/text.h"
+
+namespace handoff::cli {
+namespace {
+
+explore::Options exploreOptions(const CheckOptions& options) {
+  explore::Options result;
+  result.max_seconds = options.max_seconds;
+  result.kernel_filter = options.kernel;
+  for (const std::string& launch : options.launches) result.launches.push_back({launch});
+  return result;
+}
+
+/// Removes findings of switched-off checks. What they say about the kernel does not vanish with them: it is
+/// bounded.
+void filterFindings(diagnose::KernelReport& kernel, const report::GlobList& checks) {
+  std::vector<diagnose::Finding> remaining;
+  std::map<std::string, unsigned> dropped;
+  for (diagnose::Finding& finding : kernel.findings) {
+    if (checks.contains(finding.rule)) {
+      remaining.push_back(std::move(finding));
+    } else {
+      ++dropped[finding.rule];
+    }
+  }
+  kernel.findings = remaining;
+  for (const auto& [rule, count] : dropped) {
+    const std::string reason = std::to_string(count) + (count == 1 ? " finding" : " findings") + " of " +
+                               rule + " not shown: the check is switched off";
+    report::dropFindings(kernel, remaining, {reason, kernel.pos});
+  }
+}
+
+void promoteFindings(diagnose::KernelReport& kernel, const report::GlobList& as_errors) {
+  for (diagnose::Finding& finding : kernel.findings)
+    if (as_errors.contains(finding.rule)) finding.severity = diagnose::Severity::kError;
+}
+
+bool usesColor(const CheckOptions& options) {
+  if (options.color != Color::kAuto) return options.color == Color::kAlways;
+  const char* no_color = std::getenv("NO_COLOR");
+  return options.output.empty() && (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
+}
+
+unsigned jobsFor(const CheckOptions& options, std::size_t files) {
+  const unsigned wanted =
+      options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<unsigned>(std::min<std::size_t>(wanted, std::max<std::size_t>(files, 1)));
+}
+
+/// Folders whose headers are the toolkit's, in addition to those that report::Paths knows.
+std::vector<std::string> toolkitFolders(const CheckOptions& options) {
+  std::vector<std::string> folders = {options.frontend.cuda_path};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* value = std::getenv(variable)) folders.emplace_back(value);
+  return folders;
+}
+
+/// Everything between the pool and the exit code.
+class Printer {
+ public:
+  Printer(const CheckOptions& options, std::ostream& out)
+      : options_(options),
+        out_(out),
+        paths_(std::filesystem::current_path().string(), toolkitFolders(options)),
+        text_{usesColor(options), options.is_quiet, options.show_stats} {}
+
+  void add(CheckedFile checked) {
+    report::FileReport& file = checked.report;
+    has_internal_ |= checked.is_internal;
+    const report::GlobList checks(options_.checks);
+    for (diagnose::KernelReport& kernel : file.kernels) {
+      filterFindings(kernel, checks);
+      promoteFindings(kernel, report::GlobList(options_.warnings_as_errors));
+    }
+    if (!file.error) report::applySuppressions(file, paths_, {checks, options_.kernel.empty()}, sources_);
+    totals_.add(file);
+
+    const bool is_shown = options_.format == Format::kText && options_.output.empty();
+    if (!is_shown && (file.error || file.kernels.empty()))
+      std::cerr << report::renderText(file, paths_, sources_, {.is_quiet = true});
+    if (options_.format == Format::kText) {
+      out_ << report::renderText(file, paths_, sources_, text_) << std::flush;
+    } else {
+      report_.files.push_back(std::move(file));
+    }
+  }
+
+  ExitCode finish() {
+    if (options_.format == Format::kText) {
+      out_ << report::renderSummary(totals_, text_);
+    } else {
+      out_ << report::renderJson(report_, paths_, {std::string(kVersion), options_.show_stats});
+    }
+    out_.flush();
+    if (!options_.kernel.empty() && totals_.kernels == 0 && totals_.failed_files == 0)
+      std::cerr << "handoff: error: no kernel matches --kernel=" << options_.kernel << "\n";
+    if (!out_) {
+      std::cerr << "handoff: error: cannot write the report\n";
+      return ExitCode::kBadInput;
+    }
+    return has_internal_ ? ExitCode::kInternal : exitCodeFor(totals_, options_);
+  }
+
+ private:
+  const CheckOptions& options_;
+  std::ostream& out_;
+  report::Paths paths_;
+  report::TextOptions text_;
+  report::SourceLines sources_;
+  report::Report report_;
+  report::Totals totals_;
+  bool has_internal_ = false;
+};
+
+ExitCode fail(const Error& error) {
+  if (error.pos.file.empty()) std::cerr << "handoff: ";
+  std::cerr << toString(error) << "\n";
+  return ExitCode::kBadInput;
+}
+
+}  // namespace
+
+CheckedFile checkFile(const std::string& file, const CheckOptions& options) {
+  CheckedFile result;
+  result.report.path = file;
+  try {
+    Result<frontend::Unit> unit = frontend::load(file, options.frontend);
+    if (!unit) {
+      result.report.error = unit.error();
+      return result;
+    }
+    result.report.frontend = frontend::toString(unit->producer);
+    result.report.notes = unit->notes;
+    if (unit->used_bundled_headers)
+      result.report.notes.push_back(
+          {"no CUDA toolkit was found; declarations that come with handoff were used", {file, 0, 0}});
+    result.report.produce_seconds = unit->produce_seconds;
+    result.report.parse_seconds = unit->parse_seconds;
+    result.report.kernels = explore::analyze(*unit, exploreOptions(options));
+  } catch (const std::exception& fault) {
+    result.report.error = Error{std::string("internal error: ") + fault.what(), {file, 0, 0}};
+    result.is_internal = true;
+  }
+  return result;
+}
+
+ExitCode exitCodeFor(const report::Totals& totals, const CheckOptions& options) {
+  const bool requires_checked = options.require != Requirement::kNone;
+  if (totals.failed_files != 0 || totals.files_unchecked != 0) return ExitCode::kBadInput;
+  if (requires_checked && (totals.files_without_kernel != 0 || totals.unchecked != 0))
+    return ExitCode::kBadInput;
+  if (!options.kernel.empty() && totals.kernels == 0) return ExitCode::kBadInput;
+  if (options.exits_zero) return ExitCode::kNothingFound;
+  if (totals.errors + totals.warnings != 0) return ExitCode::kFindings;
+  if (options.require == Requirement::kVerified && totals.bounded != 0) return ExitCode::kFindings;
+  return ExitCode::kNothingFound;
+}
+
+ExitCode runCheck(const CheckOptions& options) {
+  const Result<std::vector<std::string>> files = expandInputs(options);
+  if (!files) return fail(files.error());
+
+  std::ofstream output;
+  if (!options.output.empty()) {
+    output.open(options.output);
+    if (!output) return fail({"cannot write to the file given with --output", {options.output, 0, 0}});
+  }
+  Printer printer(options, options.output.empty() ? std::cout : output);
+
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(jobsFor(options, files->size())));
+  std::vector<std::shared_future<std::shared_ptr<CheckedFile>>> results;
+  results.reserve(files->size());
+  for (const std::string& file : *files)
+    results.push_back(
+        pool.async([&options, &file] { return std::make_shared<CheckedFile>(checkFile(file, options)); }));
+  for (auto& result : results) {
+    printer.add(std::move(*result.get()));
+    result = {};  // a report is printed once and may be large
+  }
+  return printer.finish();
+}
+
+}  // namespace handoff::cli

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Setters of the option table, and the parser over it.
+#include "analyzer/cli/options.h"
+
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "analyzer/cli/launch_text.h"
+#include "analyzer/diagnose/rule.h"
+#include "analyzer/report/glob.h"
+
+namespace handoff::cli {
+namespace {
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+template <typename T>
+struct Named {
+  std::string_view name;
+  T value;
+};
+
+/// Sets `target` to the value called `word`; returns what is wrong.
+template <typename T, std::size_t N>
+std::string setNamed(T& target, std::string_view word, const std::array<Named<T>, N>& choices) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const Named<T>& choice : choices) {
+    if (choice.name == word) {
+      target = choice.value;
+      return "";
+    }
+    names.push_back(choice.name);
+    list += (list.empty() ? "" : ", ") + std::string(choice.name);
+  }
+  return quoted(word) + " is none of " + list + suggestion(word, names);
+}
+
+std::string setUnsigned(unsigned& target, std::string_view text) {
+  unsigned value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || end != text.data() + text.size() || value == 0)
+    return quoted(text) + " is not a positive number";
+  target = value;
+  return "";
+}
+
+/// Every glob must match a rule, so that a misspelt name is not taken for "nothing found".
+std::string checkRuleGlobs(std::string_view globs) {
+  std::vector<std::string_view> names;
+  for (const diagnose::RuleInfo& rule : diagnose::rules()) names.push_back(rule.name);
+  const std::vector<std::string> unmatched = report::GlobList(globs).unmatched(names);
+  if (unmatched.empty()) return "";
+  return "no check matches " + quoted(unmatched.front()) + suggestion(unmatched.front(), names);
+}
+
+std::string setBuildPath(CheckOptions& options, std::string_view value) {
+  options.frontend.build_path = std::string(value);
+  return "";
+}
+
+std::string setArch(CheckOptions& options, std::string_view value) {
+  const bool is_sm = value.starts_with("sm_") && value.size() > 3 && value[3] >= '1' && value[3] <= '9';
+  if (!is_sm) return quoted(value) + " is no target; write it as sm_80 or sm_90a";
+  options.frontend.arch = value;
+  return "";
+}
+
+std::string setFrontend(CheckOptions& options, std::string_view value) {
+  using frontend::Choice;
+  static constexpr std::array<Named<Choice>, 3> kChoices = {
+      {{"auto", Choice::kAuto}, {"clang", Choice::kClang}, {"nvcc", Choice::kNvcc}}};
+  return setNamed(options.frontend.frontend, value, kChoices);
+}
+
+std::string setCudaPath(CheckOptions& options, std::string_view value) {
+  options.frontend.no_toolkit = value == "none";
+  options.frontend.cuda_path = value == "none" ? "" : std::string(value);
+  return "";
+}
+
+std::string addExtraArg(CheckOptions& options, std::string_view value) {
+  options.frontend.extra_args.emplace_back(value);
+  return "";
+}
+
+std::string setKernel(CheckOptions& options, std::string_view value) {
+  options.kernel = value;
+  return "";
+}
+
+std::string addLaunch(CheckOptions& options, std::string_view value) {
+  const std::string wrong = checkLaunchText(value);
+  if (wrong.empty()) options.launches.emplace_back(value);
+  return wrong;
+}
+
+std::string setTimeLimit(CheckOptions& options, std::string_view value) {
+  return setUnsigned(options.max_seconds, value);
+}
+
+std::string setJobs(CheckOptions& options, std::string_view value) {
+  return setUnsigned(options.jobs, value);
+}
+
+std::string addChecks(CheckOptions& options, std::string_view value) {
+  options.checks += "," + std::string(value);
+  return checkRuleGlobs(value);
+}
+
+std::string setWarningsAsErrors(CheckOptions& options, std::string_view value) {
+  options.warnings_as_errors = value;
+  return checkRuleGlobs(value);
+}
+
+std::string setListChecks(CheckOptions& options, std::string_view) {
+  options.lists_checks = true;
+  return "";
+}
+
+std::string setRequire(CheckOptions& options, std::string_view value) {
+  static constexpr std::array<Named<Requirement>, 2> kChoices = {
+      {{"checked", Requirement::kChecked}, {"verified", Requirement::kVerified}}};
+  return setNamed(options.require, value, kChoices);
+}
+
+std::string setExitZero(CheckOptions& options, std::string_view) {
+  options.exits_zero = true;
+  return "";
+}
+
+std::string setFormat(CheckOptions& options, std::string_view value) {
+  static constexpr std::array<Named<Format>, 2> kChoices = {
+      {{"text", Format::kText}, {"json", Format::kJson}}};
+  return setNamed(options.format, value, kChoices);
+}
+
+std::string setOutput(CheckOptions& options, std::string_view value) {
+  options.output = value;
+  return "";
+}
+
+std::string setQuiet(CheckOptions& options, std::string_view) {
+  options.is_quiet = true;
+  return "";
+}
+
+std::string setStats(CheckOptions& options, std::string_view) {
+  options.show_stats = true;
+  return "";
+}
+
+std::string setColor(CheckOptions& options, std::string_view value) {
+  static constexpr std::array<Named<Color>, 3> kChoices = {
+      {{"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}}};
+  return setNamed(options.color, value, kChoices);
+}
+
+std::string setHelp(CheckOptions& options, std::string_view) {
+  options.wants_help = true;
+  return "";
+}
+
+constexpr OptionInfo kOptions[] = {
+#include "analyzer/cli/options.def"
+};
+
+/// An argument split into its option and, where it holds one, its value.
+struct Spelling {
+  const OptionInfo* option = nullptr;
+  std::optional<std::string_view> value;
+};
+
+Spelling splitArgument(std::string_view argument) {
+  for (const OptionInfo& option : kOptions) {
+    if (argument == option.name) return {&option, std::nullopt};
+    if (!argument.starts_with(option.name)) continue;
+    const std::string_view rest = argument.substr(option.name.size());
+    if (rest.starts_with('=')) return {&option, rest.substr(1)};
+    const bool is_short = option.name.size() == 2;  // -j8, -pbuild
+    if (is_short && !option.value.empty()) return {&option, rest};
+  }
+  return {};
+}
+
+Error unknownOption(std::string_view argument) {
+  std::vector<std::string_view> names;
+  for (const OptionInfo& option : kOptions) names.push_back(option.name);
+  const std::string_view name = argument.substr(0, argument.find('='));
+  return {"unknown option " + quoted(name) + suggestion(name, names), {}};
+}
+
+/// Applies one option; advances `next` over a value in an argument of its own.
+std::optional<Error> applyOption(CheckOptions& options, std::span<const std::string_view> arguments,
+                                 std::size_t& next) {
+  const auto [option, attached] = splitArgument(arguments[next]);
+  if (option == nullptr) return unknownOption(arguments[next]);
+  ++next;
+  std::string_view value;
+  if (option->value.empty()) {
+    if (attached) return Error{std::string(option->name) + " takes no value", {}};
+  } else if (attached) {
+    value = *attached;
+  } else if (next < arguments.size() && arguments[next] != "--") {
+    value = arguments[next++];
+  } else {
+    return Error{std::string(option->name) + " needs a value: " + std::string(option->value), {}};
+  }
+  const std::string wrong = option->set(options, value);
+  if (!wrong.empty()) return Error{std::string(option->name) + ": " + wrong, {}};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const OptionInfo> optionTable() { return kOptions; }
+
+Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments) {
+  CheckOptions options;
+  std::size_t next = 0;
+  while (next < arguments.size()) {
+    const std::string_view argument = arguments[next];
+    if (argument == "--") {
+      options.frontend.has_fixed_flags = true;
+      for (const std::string_view flag : arguments.subspan(next + 1))
+        options.frontend.extra_args.emplace_back(flag);
+      break;
+    }
+    if (!argument.starts_with('-') || argument == "-") {
+      options.inputs.emplace_back(argument);
+      ++next;
+      continue;
+    }
+    if (const std::optional<Error> error = applyOption(options, arguments, next)) return *error;
+  }
+  return options;
+}
+
+std::string optionHelp() {
+  std::string text;
+  std::string_view group;
+  for (const OptionInfo& option : kOptions) {
+    if (option.group != group) text += "\n" + std::string(option.group) + ":\n";
+    group = option.group;
+    std::string left = "  " + std::string(option.name);
+    const bool is_short = option.name.size() == 2;
+    if (!option.value.empty()) left += (is_short ? " " : "=") + std::string(option.value);
+    left.resize(std::max<std::size_t>(left.size() + 1, 30), ' ');
+    text += left + std::string(option.help) + "\n";
+  }
+  return text;
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
+  const llvm::StringRef text(word.data(), word.size());
+  std::string_view best;
+  unsigned best_distance = std::max<unsigned>(2, static_cast<unsigned>(word.size()) / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const unsigned distance = text.edit_distance(llvm::StringRef(candidate.data(), candidate.size()));
+    if (distance >= best_distance) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  return best.empty() ? "" : "; did you mean " + quoted(best) + "?";
+}
+
+}  // namespace handoff::cli
