@@ -46,7 +46,7 @@ void filterFindings(diagnose::KernelReport& kernel, const report::GlobList& chec
   for (diagnose::Finding& finding : kernel.findings) {
     if (checks.contains(finding.rule)) {
       remaining.push_back(std::move(finding));
-    } else {
+    } else if (finding.severity != diagnose::Severity::kNote) {
       ++dropped[finding.rule];
     }
   }

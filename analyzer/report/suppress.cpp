@@ -203,6 +203,7 @@ void applySuppressions(FileReport& file, const Paths& paths, const SuppressOptio
         continue;
       }
       item->is_used = true;
+      if (finding.severity == diagnose::Severity::kNote) continue;  // says nothing about the verdict
       silenced.push_back(
           {"a finding of " + finding.rule + " is silenced by " + item->spelling, {*name, item->line, 0}});
     }
