@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a function body does to its locals.
+#include "analyzer/frontend/clang/fold.h"
+
+namespace handoff::frontend {
+
+using clang::Expr;
+using clang::Stmt;
+using clang::VarDecl;
+
+bool asPath(clang::ASTContext& context, const Expr* expr, const VarDecl*& variable, Path& path) {
+  expr = expr->IgnoreParenImpCasts();
+  if (const auto* ref = llvm::dyn_cast<clang::DeclRefExpr>(expr)) {
+    variable = llvm::dyn_cast<VarDecl>(ref->getDecl());
+    return variable != nullptr;
+  }
+  if (const auto* member = llvm::dyn_cast<clang::MemberExpr>(expr)) {
+    const auto* field = llvm::dyn_cast<clang::FieldDecl>(member->getMemberDecl());
+    if (field == nullptr || member->isArrow() || !asPath(context, member->getBase(), variable, path)) return false;
+    path.push_back({field, 0});
+    return true;
+  }
+  if (const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(expr)) {
+    Expr::EvalResult index;
+    if (!element->getBase()->IgnoreParenImpCasts()->getType()->isArrayType() || element->getIdx()->isValueDependent() ||
+        !element->getIdx()->EvaluateAsInt(index, context) || !asPath(context, element->getBase(), variable, path))
+      return false;
+    path.push_back({nullptr, index.Val.getInt().getZExtValue()});
+    return true;
+  }
+  return false;
+}
+
+/// Walks a body with the way up at hand.
+class UseScan {
+ public:
+  UseScan(clang::ASTContext& context, LocalUses& out) : context_(context), out_(out) {}
+
+  void scan(const Stmt* stmt) {
+    if (stmt == nullptr) return;
+    if (const auto* ref = llvm::dyn_cast<clang::DeclRefExpr>(stmt))
+      if (const auto* variable = llvm::dyn_cast<VarDecl>(ref->getDecl())) mention(ref, variable);
+    for (const Stmt* child : stmt->children()) {
+      if (child == nullptr) continue;
+      out_.parents_[child] = stmt;
+      scan(child);
+    }
+    if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(stmt)) captures(*lambda);
+  }
+
+ private:
+  const Stmt* parent(const Stmt* stmt) const { return out_.parents_.lookup(stmt); }
+
+  void captures(const clang::LambdaExpr& lambda) {
+    for (const clang::LambdaCapture& capture : lambda.captures())
+      if (capture.capturesVariable() && capture.getCaptureKind() == clang::LCK_ByRef)
+        if (const auto* variable = llvm::dyn_cast<VarDecl>(capture.getCapturedVar())) out_.changed_.insert(variable);
+  }
+
+  /// Climbs from a mention over members and elements to what is done with the place.
+  void mention(const clang::DeclRefExpr* ref, const VarDecl* variable) {
+    const Expr* place = ref;
+    while (true) {
+      const Stmt* up = parent(place);
+      const bool is_member = llvm::isa_and_nonnull<clang::MemberExpr>(up) && !llvm::cast<clang::MemberExpr>(up)->isArrow();
+      const bool is_element = llvm::isa_and_nonnull<clang::ArraySubscriptExpr>(up) &&
+                              llvm::cast<clang::ArraySubscriptExpr>(up)->getBase()->IgnoreParenImpCasts() == place->IgnoreParenImpCasts();
+      const auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(up);
+      const bool is_decay = cast != nullptr && cast->getCastKind() == clang::CK_ArrayToPointerDecay &&
+                            llvm::isa_and_nonnull<clang::ArraySubscriptExpr>(parent(cast));
+      if (is_member || is_element || is_decay || llvm::isa_and_nonnull<clang::ParenExpr>(up)) place = llvm::cast<Expr>(up);
+      else break;
+    }
+    use(place, variable);
+  }
+
+  void use(const Expr* place, const VarDecl* variable) {
+    const Stmt* up = parent(place);
+    if (const auto* assign = llvm::dyn_cast_or_null<clang::BinaryOperator>(up); assign != nullptr && assign->getOpcode() == clang::BO_Assign &&
+                                                                               assign->getLHS() == place)
+      return write(place, variable, assign->getRHS(), assign);
+    if (const auto* assign = llvm::dyn_cast_or_null<clang::CXXOperatorCallExpr>(up);
+        assign != nullptr && assign->getOperator() == clang::OO_Equal && assign->getArg(0) == place)
+      return write(place, variable, assign->getArg(1), assign);
+    if (!isRead(place, up)) out_.changed_.insert(variable);
+  }
+
+  bool isRead(const Expr* place, const Stmt* up) const {
+    if (up == nullptr) return false;
+    if (place->getType().isConstQualified()) return true;
+    if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(up))
+      return cast->getCastKind() == clang::CK_LValueToRValue ||
+             (cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified()) || isConstDecay(cast);
+    if (llvm::isa<clang::UnaryExprOrTypeTraitExpr>(up)) return true;
+    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(up); address != nullptr && address->getOpcode() == clang::UO_AddrOf)
+      return isHarmlessAddress(address);
+    return false;
+  }
+
+  /// An array of launch arguments or attributes that is handed on as it is: nobody writes to it.
+  bool isConstDecay(const clang::ImplicitCastExpr* cast) const {
+    if (cast->getCastKind() != clang::CK_ArrayToPointerDecay) return false;
+    const Stmt* up = parent(cast);
+    if (const auto* next = llvm::dyn_cast_or_null<clang::CastExpr>(up)) return next->getType()->getPointeeType().isConstQualified();
+    return isLaunchArgument(cast) || isAttributeList(cast);
+  }
+
+  /// "&n" in the argument list of a launch, in a constant pointer, or "&config" in the launch itself.
+  bool isHarmlessAddress(const Expr* address) const {
+    const Stmt* up = parent(address);
+    while (llvm::isa_and_nonnull<clang::CastExpr, clang::ParenExpr>(up)) {
+      if (llvm::cast<Expr>(up)->getType()->isPointerType() && llvm::cast<Expr>(up)->getType()->getPointeeType().isConstQualified()) return true;
+      address = llvm::cast<Expr>(up);
+      up = parent(up);
+    }
+    if (const auto* list = llvm::dyn_cast_or_null<clang::InitListExpr>(up)) {
+      const clang::ArrayType* array = list->getType()->getAsArrayTypeUnsafe();
+      return array != nullptr && array->getElementType()->isVoidPointerType();
+    }
+    return isLaunchArgument(address) || isAttributeList(address);
+  }
+
+  bool isLaunchArgument(const Expr* expr) const {
+    const auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(parent(expr));
+    const clang::FunctionDecl* callee = call != nullptr ? call->getDirectCallee() : nullptr;
+    return callee != nullptr && callee->getIdentifier() != nullptr && callee->getName().starts_with("cudaLaunch");
+  }
+
+  /// "config.attrs = attributes"
+  bool isAttributeList(const Expr* expr) const {
+    const auto* assign = llvm::dyn_cast_or_null<clang::BinaryOperator>(parent(expr));
+    const auto* member = assign != nullptr && assign->getOpcode() == clang::BO_Assign
+                             ? llvm::dyn_cast<clang::MemberExpr>(assign->getLHS()->IgnoreParens()) : nullptr;
+    return member != nullptr && member->getMemberDecl()->getName() == "attrs";
+  }
+
+  void write(const Expr* place, const VarDecl* variable, const Expr* value, const Stmt* at) {
+    const VarDecl* base = nullptr;
+    Path path;
+    if (!asPath(context_, place, base, path)) {
+      out_.changed_.insert(variable);
+      return;
+    }
+    const Stmt* block = parent(at);
+    while (block != nullptr && !isConditional(block)) block = parent(block);
+    out_.writes_[variable].push_back({std::move(path), value, block, at->getBeginLoc()});
+  }
+
+  /// A statement whose parts may run never, or several times.
+  static bool isConditional(const Stmt* stmt) {
+    return llvm::isa<clang::IfStmt, clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt, clang::SwitchStmt,
+                     clang::ConditionalOperator, clang::LambdaExpr, clang::CXXTryStmt, clang::CXXCatchStmt>(stmt);
+  }
+
+  clang::ASTContext& context_;
+  LocalUses& out_;
+};
+
+LocalUses::LocalUses(clang::ASTContext& context, const Stmt* body) { UseScan(context, *this).scan(body); }
+
+llvm::ArrayRef<LocalUses::Write> LocalUses::writesTo(const VarDecl* variable) const {
+  const auto found = writes_.find(variable);
+  return found == writes_.end() ? llvm::ArrayRef<Write>() : llvm::ArrayRef<Write>(found->second);
+}
+
+bool LocalUses::encloses(const Stmt* block, const Stmt* statement) const {
+  if (block == nullptr) return true;
+  for (; statement != nullptr; statement = parents_.lookup(statement))
+    if (statement == block) return true;
+  return false;
+}
+
+}  // namespace handoff::frontend

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing the producer of PTX, falling back from one to the other, and putting the unit together.
+#include "analyzer/frontend/input.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "analyzer/frontend/clang/compile.h"
+#include "analyzer/frontend/comments.h"
+#include "analyzer/frontend/compile_command.h"
+#include "analyzer/frontend/files.h"
+#include "analyzer/frontend/names.h"
+#include "analyzer/frontend/nvcc.h"
+#include "analyzer/frontend/toolkit.h"
+#include "analyzer/ptx/parser.h"
+
+namespace handoff::frontend {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Everything known before a compiler runs.
+struct Job {
+  std::string file;  ///< as the user named it
+  std::string text;
+  CompileCommand command;
+  std::optional<Toolkit> toolkit;
+  PathMap paths;
+};
+
+std::optional<Error> parsePtx(Unit& unit, const std::string& text, const std::string& name) {
+  const Clock::time_point start = Clock::now();
+  auto module = ptx::parse(text, name);
+  unit.parse_seconds = secondsSince(start);
+  if (!module) return module.error();
+  unit.module = std::move(*module);
+  return std::nullopt;
+}
+
+Error withCount(const std::vector<Error>& errors) {
+  Error first = errors.front();
+  if (errors.size() > 1) first.message += " (and " + std::to_string(errors.size() - 1) + " more)";
+  return first;
+}
+
+bool isTrusted(const KernelDecl& kernel) { return !kernel.untrusted.has_value(); }
+
+/// Why Clang's output is of no use at all.
+std::optional<Error> whyClangFailed(const ClangOutput& output) {
+  const bool has_errors = !output.errors.empty();
+  if (!output.failure.empty()) return has_errors ? withCount(output.errors) : Error{output.failure, {}};
+  if (output.ptx.empty()) return has_errors ? withCount(output.errors) : Error{"Clang made no PTX", {}};
+  if (!has_errors) return std::nullopt;
+  // A kernel that the parser lost altogether could be missed in silence.
+  const bool is_any_trusted = std::any_of(output.kernels.begin(), output.kernels.end(), isTrusted);
+  if (!output.lost_kernels.empty() || !is_any_trusted) return withCount(output.errors);
+  return std::nullopt;
+}
+
+/// Why another compiler should be asked although Clang's output could be used.
+std::optional<Error> whyClangIsDoubtful(const ClangOutput& output) {
+  for (const KernelDecl& kernel : output.kernels)
+    if (!isTrusted(kernel)) return kernel.untrusted;
+  if (output.kernels.empty() && output.mentions_kernels) return Error{"the source has kernels, but none of them came out", {}};
+  return std::nullopt;
+}
+
+/// The parser saw numbers in place of lines.
+void restoreLocations(ptx::Module& module, std::vector<SourceStack>& locations) {
+  for (SourceStack& stack : module.locations) {
+    if (stack.empty()) continue;
+    const std::uint32_t number = stack.front().pos.line;
+    if (number >= 1 && number <= locations.size()) stack = locations[number - 1];
+    else stack.clear();
+  }
+}
+
+bool isEmptyKernel(const ptx::Function& function) {
+  return std::all_of(function.instructions.begin(), function.instructions.end(),
+                     [](const ptx::Instruction& i) { return i.opcode == "ret" || i.opcode == "exit"; });
+}
+
+void distrustEmptyKernels(Unit& unit, const ClangOutput& output) {
+  for (KernelDecl& kernel : unit.kernels) {
+    const ptx::Function* function = unit.module.findFunction(kernel.name);
+    if (kernel.untrusted || function == nullptr || output.full_bodies.count(kernel.name) == 0 || !isEmptyKernel(*function)) continue;
+    kernel.untrusted = Error{"the kernel has statements, but no code came out for them", kernel.pos};
+  }
+}
+
+Unit startUnit(const Job& job, Producer producer) {
+  Unit unit;
+  unit.file = job.file;
+  unit.producer = producer;
+  unit.used_bundled_headers = producer == Producer::kClang && !job.toolkit;
+  if (job.command.note) unit.notes.push_back(*job.command.note);
+  return unit;
+}
+
+Result<Unit> unitFromClang(const Job& job, ClangOutput output) {
+  Unit unit = startUnit(job, Producer::kClang);
+  if (auto error = parsePtx(unit, output.ptx, job.file + ".ptx")) {
+    error->message = "Clang's PTX cannot be read: " + error->message;
+    return *error;
+  }
+  restoreLocations(unit.module, output.locations);
+  unit.kernels = std::move(output.kernels);
+  unit.launches = std::move(output.launches);
+  unit.asm_facts = std::move(output.asm_facts);
+  unit.comments = std::move(output.comments);
+  distrustEmptyKernels(unit, output);
+  if (!output.errors.empty()) {
+    Error note = withCount(output.errors);
+    note.message = "tolerated, as no kernel that is checked depends on it: " + note.message;
+    unit.notes.push_back(std::move(note));
+  }
+  unit.notes.insert(unit.notes.end(), output.notes.begin(), output.notes.end());
+  if (unit.kernels.empty() && output.mentions_kernels) unit.notes.push_back({"no kernel of this file is instantiated", {job.file, 0, 0}});
+  return unit;
+}
+
+/// nvcc's names stand in the PTX; what Clang's syntax tree says is attached to them.
+void adoptFacts(Unit& unit, const ClangOutput& output) {
+  std::map<std::string, std::string> names;  // comparable -> as in the PTX
+  for (const ptx::Function& function : unit.module.functions) {
+    if (!function.is_kernel || function.is_declaration) continue;
+    names[linkageFreeName(function.name)] = function.name;
+    KernelDecl kernel;
+    kernel.name = function.name;
+    kernel.pretty = prettyFunctionName(function.name);
+    for (const KernelDecl& known : output.kernels)
+      if (linkageFreeName(known.name) == linkageFreeName(function.name)) kernel = known;
+    kernel.name = function.name;
+    kernel.untrusted.reset();  // the doubt was about Clang's code
+    unit.kernels.push_back(std::move(kernel));
+  }
+  for (LaunchSite launch : output.launches) {
+    if (const auto found = names.find(linkageFreeName(launch.kernel)); found != names.end()) launch.kernel = found->second;
+    unit.launches.push_back(std::move(launch));
+  }
+  unit.asm_facts = output.asm_facts;
+}
+
+void normalizeLocations(ptx::Module& module, const PathMap& paths) {
+  for (SourceStack& stack : module.locations)
+    for (SourceFrame& frame : stack) {
+      frame.pos.file = paths.display(frame.pos.file);
+      frame.function = shortFunctionName(frame.function);
+    }
+}
+
+Result<Unit> unitFromNvcc(const Job& job, const std::string& text, const ClangOutput& output) {
+  Unit unit = startUnit(job, Producer::kNvcc);
+  if (auto error = parsePtx(unit, text, job.file + ".ptx")) {
+    error->message = "nvcc's PTX cannot be read: " + error->message;
+    return *error;
+  }
+  normalizeLocations(unit.module, job.paths);
+  adoptFacts(unit, output);
+  unit.comments = output.has_facts ? output.comments : scanComments(job.text, job.file);
+  for (const KernelDecl& kernel : unit.kernels)
+    if (const ptx::Function* function = unit.module.findFunction(kernel.name);
+        function != nullptr && isEmptyKernel(*function) && output.full_bodies.count(kernel.name) != 0)
+      unit.notes.push_back({"no code came out for kernel '" + kernel.pretty + "'", kernel.pos});
+  return unit;
+}
+
+Result<Unit> loadPtx(const std::string& file, const std::string& text) {
+  Unit unit;
+  unit.file = file;
+  unit.producer = Producer::kPtxFile;
+  if (auto error = parsePtx(unit, text, file)) return *error;
+  return unit;
+}
+
+ClangOutput runClang(const Job& job) {
+  return compileWithClang({absolutePath(job.file), job.command.flags, job.toolkit, &job.paths});
+}
+
+Result<std::string> runNvcc(const Job& job) {
+  if (!job.toolkit) return Error{"no CUDA toolkit was found, so there is no nvcc", {}};
+  return compileWithNvcc(absolutePath(job.file), job.command.flags, *job.toolkit, job.paths);
+}
+
+Result<Unit> loadWithNvcc(const Job& job) {
+  const Clock::time_point start = Clock::now();
+  const auto text = runNvcc(job);
+  if (!text) return text.error();
+  const double seconds = secondsSince(start);
+  auto unit = unitFromNvcc(job, *text, runClang(job));  // for the facts about the source
+  if (unit) unit->produce_seconds = seconds;
+  return unit;
+}
+
+Result<Unit> loadWithClang(const Job& job, Choice choice) {
+  const Clock::time_point start = Clock::now();
+  ClangOutput output = runClang(job);
+  const std::optional<Error> failure = whyClangFailed(output);
+  const std::optional<Error> doubt = failure ? failure : whyClangIsDoubtful(output);
+  if (choice == Choice::kAuto && doubt && job.toolkit && !job.toolkit->nvcc.empty()) {
+    if (const auto text = runNvcc(job)) {
+      auto unit = unitFromNvcc(job, *text, output);
+      if (!unit) return unit;
+      unit->notes.push_back({"Clang could not serve this file, nvcc did: " + doubt->message, doubt->pos});
+      unit->produce_seconds = secondsSince(start);
+      return unit;
+    } else if (!failure) {
+      output.notes.push_back({"nvcc cannot serve this file either: " + text.error().message, text.error().pos});
+    }
+  }
+  if (failure) return *failure;
+  const double seconds = secondsSince(start);
+  auto unit = unitFromClang(job, std::move(output));
+  if (unit) unit->produce_seconds = seconds;
+  return unit;
+}
+
+}  // namespace
+
+Result<Unit> load(const std::string& file, const Options& options) {
+  auto text = readFile(file);
+  if (!text) return text.error();
+  if (file.ends_with(".ptx")) return loadPtx(file, *text);
+  auto command = commandFor(file, options);
+  if (!command) return command.error();
+  auto toolkit = findToolkit(options, command->flags.cuda_path);
+  if (!toolkit) return toolkit.error();
+  std::string directory = command->flags.directory;
+  const Job job{file, std::move(*text), std::move(*command), std::move(*toolkit), PathMap(file, std::move(directory))};
+  return options.frontend == Choice::kNvcc ? loadWithNvcc(job) : loadWithClang(job, options.frontend);
+}
+
+}  // namespace handoff::frontend

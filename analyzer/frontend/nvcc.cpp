@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running nvcc in a private folder and reading its messages.
+#include "analyzer/frontend/nvcc.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <regex>
+#include <sstream>
+
+namespace handoff::frontend {
+namespace {
+
+/// Exit status, or an error when the program did not start or did not end by itself. Output goes to `log`.
+Result<int> runProgram(const std::vector<std::string>& words, const std::string& directory, const std::string& log) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  if (!directory.empty()) posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+  pid_t pid = 0;
+  const int code = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (code != 0) return Error{"cannot run nvcc: " + std::string(std::strerror(code)), {words[0], 0, 0}};
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return Error{"lost nvcc: " + std::string(std::strerror(errno)), {}};
+  if (!WIFEXITED(status)) return Error{"nvcc was ended by signal " + std::to_string(WTERMSIG(status)), {}};
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+Error firstNvccError(const std::string& text, const PathMap& paths) {
+  static const std::regex kParenthesis(R"(^(.+?)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*)$)");
+  static const std::regex kColons(R"(^(.+?):(\d+):(\d+): (?:fatal )?error: (.*)$)");
+  std::optional<Error> first;
+  int more = 0;
+  std::string last_line;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    Error error;
+    if (std::regex_match(line, match, kParenthesis))
+      error = {match[3].str(), {paths.display(match[1].str()), static_cast<std::uint32_t>(std::stoul(match[2].str())), 0}};
+    else if (std::regex_match(line, match, kColons))
+      error = {match[4].str(), {paths.display(match[1].str()), static_cast<std::uint32_t>(std::stoul(match[2].str())),
+                                static_cast<std::uint32_t>(std::stoul(match[3].str()))}};
+    else {
+      if (!line.empty()) last_line = line;
+      continue;
+    }
+    if (first) ++more;
+    else first = std::move(error);
+  }
+  if (!first) return {"nvcc failed: " + (last_line.empty() ? std::string("it printed nothing") : last_line), {}};
+  if (more > 0) first->message += " (and " + std::to_string(more) + " more)";
+  return *first;
+}
+
+Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit, const PathMap& paths) {
+  if (toolkit.nvcc.empty()) return Error{"the CUDA toolkit in '" + toolkit.path + "' has no nvcc", {}};
+  auto folder = TempFolder::create();
+  if (!folder) return folder.error();
+  const std::string ptx = folder->path() + "/out.ptx", log = folder->path() + "/log";
+  std::vector<std::string> words = {toolkit.nvcc, "-ptx", "-lineinfo", "--expt-relaxed-constexpr", "--expt-extended-lambda",
+                                    "-arch=" + flags.arch, "-x", "cu", "-w"};
+  const std::vector<std::string> args = nvccSpelling(flags.args);
+  words.insert(words.end(), args.begin(), args.end());
+  words.insert(words.end(), {file, "-o", ptx});
+  const auto status = runProgram(words, flags.directory, log);
+  if (!status) return status.error();
+  if (*status != 0) {
+    const auto text = readFile(log);
+    return firstNvccError(text ? *text : std::string(), paths);
+  }
+  return readFile(ptx);
+}
+
+}  // namespace handoff::frontend

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other producer of PTX.
+#pragma once
+
+#include "analyzer/frontend/files.h"
+#include "analyzer/frontend/flags.h"
+#include "analyzer/frontend/toolkit.h"
+
+namespace handoff::frontend {
+
+/// Runs "nvcc -ptx -lineinfo" and returns the PTX. Errors: nvcc's first message with its position.
+Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit, const PathMap& paths);
+
+/// The first error in what nvcc printed: "file(12): error: ...", "file:12:3: fatal error: ...". "and N more" is added.
+Error firstNvccError(const std::string& text, const PathMap& paths);
+
+}  // namespace handoff::frontend
