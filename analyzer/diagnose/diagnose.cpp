@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings from conflicts: message, related positions, witness.
+#include "analyzer/diagnose/diagnose.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analyzer/diagnose/classify.h"
+#include "analyzer/diagnose/edits.h"
+#include "analyzer/diagnose/misuse.h"
+#include "analyzer/diagnose/rule.h"
+#include "analyzer/diagnose/trace.h"
+#include "analyzer/diagnose/witness.h"
+
+namespace handoff::diagnose {
+
+using machine::Conflict;
+using machine::Event;
+using machine::EventId;
+using machine::EventKind;
+
+namespace {
+
+class ConflictReporter {
+ public:
+  ConflictReporter(const Run& run, const Conflict& conflict, Cause cause)
+      : run_(run), conflict_(conflict), cause_(cause), first_(run.outcome.log[conflict.first.event]),
+        second_(run.outcome.log[conflict.second.event]) {
+    place_ = placeName(run.program, run.names, conflict.space, conflict.address);
+  }
+
+  Diagnosis report() {
+    Diagnosis diagnosis;
+    Finding& finding = diagnosis.finding;
+    const RuleInfo* rule = findRule(ruleOf(cause_));
+    finding.rule = rule->name;
+    finding.severity = rule->severity;
+    finding.message = message();
+    const bool at_first = cause_ == Cause::kPrematureOverwrite && !isCopy(second_) && isCopy(first_);
+    const Access primary = at_first ? conflict_.first : conflict_.second;
+    const Access partner = at_first ? conflict_.second : conflict_.first;
+    diagnosis.primary_instr = instrOf(primary.event);
+    diagnosis.secondary_instr = instrOf(partner.event);
+    finding.stack = run_.program.stackOf(diagnosis.primary_instr);
+    finding.related.push_back({partnerMessage(partner), run_.program.stackOf(diagnosis.secondary_instr)});
+    addWait(finding);
+    finding.witness = witnessOf(run_, conflict_.first, conflict_.second, place_);
+    diagnosis.edits = editsFor(run_, conflict_, cause_);
+    return diagnosis;
+  }
+
+ private:
+  using Access = machine::Access;
+
+  static bool isCopy(const Event& event) { return event.kind == EventKind::kCopy; }
+  std::uint32_t instrOf(EventId id) const { return run_.program.ops[run_.outcome.log[id].op].instr; }
+
+  std::string threadOf(Access access) const {
+    return "thread " + threadName(run_.launch, run_.outcome.log[access.event].warp, access.lane);
+  }
+
+  std::string groups(std::uint32_t count) const {
+    return std::to_string(count) + (count == 1 ? " group" : " groups");
+  }
+
+  std::string message() const {
+    const std::string reader = threadOf(conflict_.second), issuer = threadOf(conflict_.first);
+    const std::string other = conflict_.same_thread ? "its own copy" : "the copy of " + issuer;
+    switch (cause_) {
+      case Cause::kMissingWait:
+        if (!isCopy(first_)) {
+          return "'" + place_ + "' is read by " + issuer + ", but nothing makes it wait for the copy that " + reader +
+                 " issues into it";
+        }
+        return "'" + place_ + "' is read while " + other + " into it may still be in flight: no wait covers the copy";
+      case Cause::kMissingCommit:
+        return "'" + place_ + "' is read while " + other +
+               " into it may still be in flight: the copy was in no committed group when the wait ran";
+      case Cause::kBarrierOnly:
+        return "'" + place_ + "' is read after a barrier, but " + issuer +
+               " has not waited for its copy into it: a barrier does not complete copies in flight";
+      case Cause::kInsufficientWait:
+        return "'" + place_ + "' is read while " + other + " into it may still be in flight: the wait lets " +
+               groups(conflict_.wait->pending_allowed) + " stay pending; " + std::to_string(sufficientPending(conflict_)) +
+               " would do";
+      case Cause::kMissingBarrier: return missingBarrier();
+      case Cause::kPrematureOverwrite: return prematureOverwrite();
+      case Cause::kOverlap:
+        return "'" + place_ + "' is written by " + reader + " while " +
+               (conflict_.same_thread ? "its own" : issuer + "'s") + (isCopy(first_) ? " copy" : " store") +
+               " to the same bytes is not ordered before it";
+      case Cause::kReuseInFlight:
+        return "'" + place_ + "' is given another use while " + other + " into it, which nobody waits for, may still be in flight";
+      case Cause::kSourceOverwritten:
+        return "'" + place_ + "' is written by " + reader + " while " + other + " may still read it";
+    }
+    return "";
+  }
+
+  std::string missingBarrier() const {
+    const bool reader_first = first_.kind == EventKind::kRead;
+    const Access reader = reader_first ? conflict_.first : conflict_.second;
+    const Access writer = reader_first ? conflict_.second : conflict_.first;
+    const bool by_copy = isCopy(run_.outcome.log[writer.event]);
+    if (conflict_.is_source) {
+      return "'" + place_ + "' is copied by " + threadOf(reader) + ", but no barrier orders the store of " +
+             threadOf(writer) + " before the copy";
+    }
+    return "'" + place_ + "' is read by " + threadOf(reader) + ", but no barrier orders the " +
+           (by_copy ? "completed copy of " : "store of ") + threadOf(writer) + " before the read";
+  }
+
+  std::string prematureOverwrite() const {
+    const bool reader_first = first_.kind == EventKind::kRead;
+    const Access reader = reader_first ? conflict_.first : conflict_.second;
+    const Access writer = reader_first ? conflict_.second : conflict_.first;
+    return "'" + place_ + "' is overwritten by a " + (isCopy(run_.outcome.log[writer.event]) ? "copy" : "store") +
+           " of " + threadOf(writer) + " while " + threadOf(reader) + " may still read its old contents";
+  }
+
+  std::string partnerMessage(Access access) const {
+    const Event& event = run_.outcome.log[access.event];
+    switch (event.kind) {
+      case EventKind::kCopy: return "the copy is issued here by " + threadOf(access);
+      case EventKind::kRead: return "read here by " + threadOf(access);
+      case EventKind::kWrite: return "written here by " + threadOf(access);
+      default: return "the other access is here";
+    }
+  }
+
+  void addWait(Finding& finding) const {
+    if (conflict_.wait) {
+      finding.related.push_back({"the last wait of " + threadOf(conflict_.first) + " is here",
+                                 run_.program.stackOf(instrOf(conflict_.wait->event))});
+    }
+    if (cause_ == Cause::kBarrierOnly || cause_ == Cause::kMissingBarrier) addBarrier(finding);
+    if (cause_ == Cause::kMissingBarrier && !conflict_.wait) addRetiringWait(finding);
+  }
+
+  // The barrier that the author may have taken for a wait, or that stands at the wrong place.
+  void addBarrier(Finding& finding) const {
+    const EventId id = lastOf(run_, conflict_.first.event, conflict_.second.event, conflict_.second,
+                              [](EventKind kind) { return kind == EventKind::kCtaSync; });
+    if (id != 0) finding.related.push_back({"the barrier is here", run_.program.stackOf(instrOf(id))});
+  }
+
+  void addRetiringWait(Finding& finding) const {
+    const Access writer = first_.kind == EventKind::kRead ? conflict_.second : conflict_.first;
+    const EventId id = firstAfter(run_, writer, [](EventKind kind) {
+      return kind == EventKind::kWaitGroup || kind == EventKind::kWaitAll;
+    });
+    if (id != 0) {
+      finding.related.push_back({threadOf(writer) + " waits for its own copies here", run_.program.stackOf(instrOf(id))});
+    }
+  }
+
+  const Run& run_;
+  const Conflict& conflict_;
+  const Cause cause_;
+  const Event &first_, &second_;
+  std::string place_;
+};
+
+/// Rules whose findings only repeat what another finding about the same copy says.
+bool isConsequence(Cause cause) { return cause == Cause::kOverlap; }
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose(const Run& run) {
+  std::vector<Diagnosis> result;
+  std::set<std::uint32_t> explained;  // instructions that take part in a finding about order
+  std::vector<std::pair<const Conflict*, Cause>> later;
+  std::set<std::pair<std::string, std::pair<std::uint32_t, std::uint32_t>>> seen;
+  const auto add = [&](const Conflict& conflict, Cause cause) {
+    Diagnosis diagnosis = ConflictReporter(run, conflict, cause).report();
+    auto pair = std::minmax(diagnosis.primary_instr, diagnosis.secondary_instr);
+    if (!seen.insert({diagnosis.finding.rule, pair}).second) return;
+    explained.insert(pair.first);
+    explained.insert(pair.second);
+    result.push_back(std::move(diagnosis));
+  };
+  for (const Conflict& conflict : run.outcome.conflicts) {
+    const auto cause = classify(conflict, run.outcome);
+    if (!cause) continue;
+    if (isConsequence(*cause)) {
+      later.emplace_back(&conflict, *cause);
+    } else {
+      add(conflict, *cause);
+    }
+  }
+  for (const auto& [conflict, cause] : later) {
+    const std::uint32_t a = run.program.ops[run.outcome.log[conflict->first.event].op].instr;
+    const std::uint32_t b = run.program.ops[run.outcome.log[conflict->second.event].op].instr;
+    if (!explained.contains(a) && !explained.contains(b)) add(*conflict, cause);
+  }
+  reportMisuses(run, result);
+  reportStuck(run, result);
+  return result;
+}
+
+}  // namespace handoff::diagnose

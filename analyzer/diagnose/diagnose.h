@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what the machine met to named findings.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/diagnose/finding.h"
+#include "analyzer/diagnose/names.h"
+#include "analyzer/machine/launch.h"
+#include "analyzer/machine/outcome.h"
+#include "analyzer/machine/program.h"
+
+namespace handoff::diagnose {
+
+/// One run of the machine, with the names to report it in.
+struct Run {
+  const machine::Program& program;
+  const machine::Launch& launch;
+  const machine::Outcome& outcome;
+  const Names& names;
+};
+
+/// A change of the program that may repair a finding. `at` refers to Program::function.instructions.
+struct Edit {
+  enum class Kind : std::uint8_t { kInsertBefore, kSetImmediate } kind = Kind::kInsertBefore;
+  std::uint32_t at = 0;
+  std::string opcode;            ///< kInsertBefore: instruction without register operands, e.g. "bar.sync"
+  std::int64_t immediate = 0;    ///< its only operand, or the new value of operand 0
+  bool has_immediate = false;
+  std::string description;       ///< "insert __syncthreads() before line 41"
+  std::string source_text;       ///< line of CUDA C++ that does the same, to put before the line of `at`; may be empty
+};
+
+/// A finding, what identifies its cause, and what might repair it (best guess first).
+struct Diagnosis {
+  Finding finding;
+  std::uint32_t primary_instr = 0;   ///< into Program::function.instructions
+  std::uint32_t secondary_instr = 0;
+  std::vector<Edit> edits;
+};
+
+/// Findings of one run. Conflicts that follow from another one's cause are folded into it.
+std::vector<Diagnosis> diagnose(const Run& run);
+
+}  // namespace handoff::diagnose

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hangs: who waits for what, and why it cannot come.
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "analyzer/diagnose/misuse.h"
+#include "analyzer/diagnose/rule.h"
+#include "analyzer/diagnose/witness.h"
+
+namespace handoff::diagnose {
+
+using machine::Stuck;
+
+namespace {
+
+/// All threads that are stuck at one instruction.
+struct Place {
+  const Stuck* first = nullptr;
+  std::uint32_t threads = 0;
+};
+
+class StuckReporter {
+ public:
+  StuckReporter(const Run& run, const std::map<std::uint32_t, Place>& places) : run_(run), places_(places) {}
+
+  Diagnosis report(const Place& place) {
+    const Stuck& stuck = *place.first;
+    Diagnosis diagnosis;
+    Finding& finding = diagnosis.finding;
+    diagnosis.primary_instr = diagnosis.secondary_instr = instrOf(stuck.op);
+    finding.stack = run_.program.stackOf(diagnosis.primary_instr);
+    switch (stuck.kind) {
+      case Stuck::Kind::kCtaBarrier: ctaBarrier(finding, place); break;
+      case Stuck::Kind::kWarpBarrier:
+        finding.rule = "divergent-protocol";
+        finding.message = "bar.warp.sync waits for " + count(std::popcount(stuck.missing_lanes), "thread") +
+                          " of the warp that never reach it";
+        break;
+      case Stuck::Kind::kMbarrier: mbarrier(finding, place); break;
+      case Stuck::Kind::kFlag:
+        finding.rule = "hang";
+        finding.message = "the thread never leaves this loop";
+        break;
+    }
+    finding.severity = findRule(finding.rule)->severity;
+    addOthers(finding, stuck);
+    const bool has_object = stuck.kind == Stuck::Kind::kMbarrier;
+    finding.witness = witnessOf(run_, stuck.warp, stuck.lanes, has_object ? objectName(stuck) : "");
+    return diagnosis;
+  }
+
+ private:
+  std::uint32_t instrOf(machine::OpIndex op) const {
+    return run_.program.ops[std::min<std::size_t>(op, run_.program.ops.size() - 1)].instr;
+  }
+  static std::string count(std::uint64_t n, const std::string& noun) {
+    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+  }
+  std::string objectName(const Stuck& stuck) const {
+    return placeName(run_.program, run_.names, ptx::Space::kShared, stuck.address);
+  }
+
+  void ctaBarrier(Finding& finding, const Place& place) const {
+    const Stuck& stuck = *place.first;
+    const std::uint32_t threads = run_.launch.threads();
+    const std::string id = "barrier " + std::to_string(stuck.id);
+    if (stuck.expected == 0) {
+      finding.rule = "hang";
+      finding.message = count(place.threads, "thread") + " wait at " + id + " for the rest of the block, which never arrives";
+      return;
+    }
+    const bool impossible = stuck.expected > threads - std::min(run_.outcome.exited_threads, threads) ||
+                            stuck.expected > stuck.arrived;
+    const bool exited = run_.outcome.exited_threads != 0 && stuck.expected <= threads;
+    finding.rule = exited || !impossible ? "hang" : "arrival-count-mismatch";
+    finding.message = id + " waits for " + count(stuck.expected, "thread") + ", but only " + std::to_string(stuck.arrived) +
+                      " arrive" + (exited ? ": " + count(run_.outcome.exited_threads, "thread") + " of the block " +
+                      (run_.outcome.exited_threads == 1 ? "has" : "have") + " already left" : "");
+  }
+
+  void mbarrier(Finding& finding, const Place& place) const {
+    const Stuck& stuck = *place.first;
+    const std::string object = "the mbarrier '" + objectName(stuck) + "'";
+    if (stuck.transactions != 0) {
+      finding.rule = "hang";
+      finding.message = "phase " + std::to_string(stuck.id) + " of " + object + " never completes: " +
+                        std::to_string(stuck.transactions) + " announced bytes never arrive";
+    } else if (stuck.arrived < stuck.expected) {
+      finding.rule = "arrival-count-mismatch";
+      finding.message = count(place.threads, "thread") + " wait for phase " + std::to_string(stuck.id) + " of " + object +
+                        ", which needs " + count(stuck.expected, "arrival") + " and gets " + std::to_string(stuck.arrived);
+    } else {
+      finding.rule = "hang";
+      finding.message = count(place.threads, "thread") + " wait for a phase of " + object + " that never completes";
+    }
+    relate(finding, stuck.init, "the barrier is initialised for " + count(stuck.expected, "arrival") + " here");
+    std::set<std::uint32_t> told;
+    for (const machine::EventId id : stuck.arrivals) {
+      const std::uint32_t instr = instrOf(run_.outcome.log[id].op);
+      if (!told.insert(instr).second || told.size() > 4) continue;
+      const bool by_copy = run_.outcome.log[id].kind == machine::EventKind::kCopyArrive;
+      relate(finding, id, by_copy ? "copies arrive here (without .noinc the arrival first raises the count: net zero)"
+                                  : "an arrival of this phase is here");
+    }
+    if (told.empty()) relateLastArrivals(finding, stuck);
+  }
+
+  // No arrival in the open phase: show where arrivals of this object come from at all.
+  void relateLastArrivals(Finding& finding, const Stuck& stuck) const {
+    std::set<std::uint32_t> told;
+    for (machine::EventId id = run_.outcome.log.end(); --id > stuck.init && told.size() < 3;) {
+      const machine::EventKind kind = run_.outcome.log[id].kind;
+      if (kind != machine::EventKind::kMbarrierArrive && kind != machine::EventKind::kCopyArrive) continue;
+      if (told.insert(instrOf(run_.outcome.log[id].op)).second) relate(finding, id, "arrivals come from here");
+    }
+  }
+
+  void relate(Finding& finding, machine::EventId event, std::string message) const {
+    if (event == 0) return;
+    finding.related.push_back({std::move(message), run_.program.stackOf(instrOf(run_.outcome.log[event].op))});
+  }
+
+  void addOthers(Finding& finding, const Stuck& stuck) const {
+    for (const auto& [op, place] : places_) {
+      if (op == stuck.op) continue;
+      finding.related.push_back({count(place.threads, "thread") + " wait here meanwhile", run_.program.stackOf(instrOf(op))});
+    }
+  }
+
+  const Run& run_;
+  const std::map<std::uint32_t, Place>& places_;
+};
+
+}  // namespace
+
+void reportStuck(const Run& run, std::vector<Diagnosis>& result) {
+  std::map<std::uint32_t, Place> places;
+  for (const Stuck& stuck : run.outcome.stuck) {
+    Place& place = places[stuck.op];
+    if (place.first == nullptr) place.first = &stuck;
+    place.threads += static_cast<std::uint32_t>(std::popcount(stuck.lanes));
+  }
+  StuckReporter reporter(run, places);
+  for (const auto& [op, place] : places) result.push_back(reporter.report(place));
+}
+
+}  // namespace handoff::diagnose

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Concrete inputs of a finding.
+#include "analyzer/diagnose/witness.h"
+
+#include "analyzer/diagnose/trace.h"
+
+namespace handoff::diagnose {
+
+namespace {
+
+Witness common(const Run& run, const std::string& place) {
+  Witness witness;
+  witness.launch = run.names.launch;
+  witness.parameters = run.names.parameters;
+  const auto& index = run.launch.block_index;
+  witness.block = "(" + std::to_string(index[0]) + "," + std::to_string(index[1]) + "," + std::to_string(index[2]) + ")";
+  witness.buffer = place;
+  return witness;
+}
+
+}  // namespace
+
+Witness witnessOf(const Run& run, machine::Access first, machine::Access second, const std::string& place) {
+  Witness witness = common(run, place);
+  const machine::Event& a = run.outcome.log[first.event];
+  const machine::Event& b = run.outcome.log[second.event];
+  witness.first_thread = threadName(run.launch, a.warp, first.lane);
+  witness.second_thread = threadName(run.launch, b.warp, second.lane);
+  witness.iteration = b.pass;
+  witness.steps = traceOf(run, first, second);
+  return witness;
+}
+
+Witness witnessOf(const Run& run, std::uint16_t warp, machine::LaneMask lanes, const std::string& place) {
+  Witness witness = common(run, place);
+  if (lanes != 0) witness.first_thread = threadName(run.launch, warp, machine::lowestLane(lanes));
+  return witness;
+}
+
+}  // namespace handoff::diagnose

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs every kernel of a unit under its scenarios and joins what the runs say.
+#include "analyzer/explore/analyze.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "analyzer/diagnose/diagnose.h"
+#include "analyzer/explore/clobber.h"
+#include "analyzer/explore/repair.h"
+#include "analyzer/explore/scenario.h"
+#include "analyzer/machine/machine.h"
+
+namespace handoff::explore {
+
+using diagnose::Diagnosis;
+using diagnose::Finding;
+using diagnose::KernelReport;
+using diagnose::Limit;
+using diagnose::Severity;
+using diagnose::Verdict;
+
+namespace {
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+SourcePos positionOf(const machine::Program& program, std::uint32_t instr) {
+  if (instr >= program.function.instructions.size()) return {program.module->file, 0, 0};
+  const SourceStack& stack = program.stackOf(instr);
+  if (!stack.empty()) return stack.back().pos;
+  return {program.module->file, program.function.instructions[instr].ptx_line, 0};
+}
+
+class KernelAnalysis {
+ public:
+  KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options)
+      : unit_(unit), kernel_(kernel), options_(options), start_(std::chrono::steady_clock::now()) {
+    for (const frontend::KernelDecl& decl : unit.kernels) {
+      if (isSameKernel(decl.name, kernel.name)) decl_ = &decl;
+    }
+  }
+
+  KernelReport run() {
+    report_.name = kernel_.name;
+    report_.pretty = decl_ != nullptr && !decl_->pretty.empty() ? decl_->pretty : diagnose::demangle(kernel_.name);
+    report_.pos = decl_ != nullptr ? decl_->pos : SourcePos{unit_.module.file, kernel_.ptx_line, 0};
+    check();
+    decide();
+    report_.seconds = secondsSince(start_);
+    return std::move(report_);
+  }
+
+ private:
+  void fail(const std::string& why) {
+    report_.verdict = Verdict::kError;
+    report_.error = why;
+  }
+
+  void check() {
+    if (decl_ != nullptr && decl_->untrusted) return fail(decl_->untrusted->message);
+    if (kernel_.instructions.empty()) return fail("the kernel has no instructions");
+    const Result<machine::Program> program = machine::buildProgram(unit_.module, kernel_);
+    if (!program) return fail(program.error().message);
+    report_.has_async = program->has_async_copies;
+    for (const machine::Program::Limit& limit : program->limits) {
+      addLimit({limit.reason, positionOf(*program, limit.instr)});
+    }
+    for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
+    reportMissingClobbers(unit_, *program, report_);
+  }
+
+  void runScenario(const machine::Program& program, Scenario scenario) {
+    report_.launches.push_back(scenario.text);
+    for (const Limit& assumption : scenario.assumptions) addLimit(assumption);
+    const std::uint32_t threads = scenario.launch.threads();
+    if (threads == 0 || threads > 1024) {
+      return addLimit({"a block of " + std::to_string(threads) + " threads cannot be launched", report_.pos});
+    }
+    const auto& grid = scenario.launch.grid;
+    runBlock(program, scenario);
+    const bool has_more = grid[0] > 1 || grid[1] > 1 || grid[2] > 1;
+    if (!program.depends_on_block || !has_more) return;
+    // The last block is where sizes that do not divide show.
+    scenario.launch.block_index = {grid[0] - 1, grid[1] - 1, grid[2] - 1};
+    runBlock(program, scenario);
+    if (std::uint64_t{grid[0]} * grid[1] * grid[2] > 2) {
+      addLimit({"the block index decides more than global addresses; the first and the last block were run", report_.pos});
+    }
+  }
+
+  void runBlock(const machine::Program& program, const Scenario& scenario) {
+    machine::RunOptions options;
+    options.max_steps = options_.max_steps;
+    const std::size_t before = runOnce(program, scenario, options);
+    const bool has_both_sides = before != 0;
+    if (!has_both_sides) return;
+    options.take_unknown_branches = true;
+    runOnce(program, scenario, options);
+  }
+
+  /// Number of branches whose condition was unknown.
+  std::size_t runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
+    options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
+    const machine::Outcome outcome = machine::run(program, scenario.launch, options);
+    report_.warp_instructions += outcome.steps;
+    std::size_t undecided = 0;
+    for (const machine::RunLimit& limit : outcome.limits) {
+      undecided += limit.reason.find("data that is not known") != std::string::npos;
+      addLimit({limit.reason, positionOf(program, limit.instr)});
+    }
+    const diagnose::Run run{program, scenario.launch, outcome, scenario.names};
+    std::vector<Diagnosis> all = diagnose::diagnose(run);
+    for (Diagnosis& diagnosis : all) {
+      auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
+      if (!seen_.insert(std::move(key)).second) continue;
+      const bool has_time = secondsSince(start_) < options_.max_seconds / 2.0;
+      if (options_.try_repairs && has_time) diagnosis.finding.repair = tryRepairs(run, options, diagnosis, all);
+      report_.findings.push_back(diagnosis.finding);
+    }
+    return undecided;
+  }
+
+  void addLimit(const Limit& limit) {
+    const auto same = [&](const Limit& other) { return other.reason == limit.reason && other.pos == limit.pos; };
+    if (std::none_of(report_.limits.begin(), report_.limits.end(), same)) report_.limits.push_back(limit);
+  }
+
+  void decide() {
+    if (report_.verdict == Verdict::kError) return;
+    const bool violated = std::any_of(report_.findings.begin(), report_.findings.end(),
+                                      [](const Finding& f) { return f.severity != Severity::kNote; });
+    report_.verdict = violated ? Verdict::kViolation : report_.limits.empty() ? Verdict::kVerified : Verdict::kBounded;
+  }
+
+  const frontend::Unit& unit_;
+  const ptx::Function& kernel_;
+  const Options& options_;
+  const std::chrono::steady_clock::time_point start_;
+  const frontend::KernelDecl* decl_ = nullptr;
+  KernelReport report_;
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> seen_;
+};
+
+/// Kernels that the source declares and the PTX lacks.
+void reportMissingKernels(const frontend::Unit& unit, const Options& options, std::vector<KernelReport>& reports) {
+  for (const frontend::KernelDecl& decl : unit.kernels) {
+    const bool is_there = std::any_of(unit.module.functions.begin(), unit.module.functions.end(), [&](const auto& f) {
+      return f.is_kernel && !f.is_declaration && isSameKernel(f.name, decl.name);
+    });
+    if (is_there || decl.name.find(options.kernel_filter) == std::string::npos) continue;
+    KernelReport report;
+    report.name = decl.name;
+    report.pretty = decl.pretty;
+    report.pos = decl.pos;
+    report.verdict = Verdict::kError;
+    report.error = decl.untrusted ? decl.untrusted->message : "the kernel is missing from the PTX";
+    reports.push_back(std::move(report));
+  }
+}
+
+}  // namespace
+
+std::vector<KernelReport> analyze(const frontend::Unit& unit, const Options& options) {
+  std::vector<KernelReport> reports;
+  for (const ptx::Function& function : unit.module.functions) {
+    if (!function.is_kernel || function.is_declaration) continue;
+    const bool wanted = function.name.find(options.kernel_filter) != std::string::npos ||
+                        diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
+    if (wanted) reports.push_back(KernelAnalysis(unit, function, options).run());
+  }
+  reportMissingKernels(unit, options, reports);
+  return reports;
+}
+
+}  // namespace handoff::explore

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a unit to a report for each of its kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/diagnose/finding.h"
+#include "analyzer/frontend/unit.h"
+
+namespace handoff::explore {
+
+struct Options {
+  unsigned max_seconds = 60;                 ///< wall time per kernel
+  std::uint64_t max_steps = 200'000'000;     ///< executed warp instructions per run
+  std::string kernel_filter;                 ///< only kernels whose name contains this; empty: all
+  /// Launches to run instead of those of the unit: "block=128 grid=16x2 smem=49152 K=64".
+  std::vector<std::string> launches;
+  bool try_repairs = true;
+};
+
+/// One report per kernel of the module, in the module's order. A kernel that could not be checked has verdict kError
+/// and says why; nothing is left out but what `kernel_filter` leaves out.
+std::vector<diagnose::KernelReport> analyze(const frontend::Unit& unit, const Options& options);
+
+}  // namespace handoff::explore

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building launches.
+#include "analyzer/explore/scenario.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "analyzer/machine/address.h"
+
+namespace handoff::explore {
+
+using frontend::Folded;
+using frontend::KernelDecl;
+using frontend::LaunchSite;
+using frontend::ParamField;
+
+namespace {
+
+/// Values for what nothing fixes. Integers: large enough for every ring to wrap, a multiple of every usual tile.
+constexpr std::int64_t kAssumedInteger = 1024;
+constexpr std::uint32_t kAssumedBlock = 128;
+constexpr std::uint32_t kAssumedGrid = 4;
+
+/// Shared memory that one CTA may have, in bytes (CUDA C++ Programming Guide, "Compute Capabilities").
+std::uint64_t maxSharedBytes(unsigned sm) {
+  if (sm >= 90 && sm < 120) return 227 * 1024;
+  if (sm == 80 || sm == 87) return 163 * 1024;
+  return 99 * 1024;
+}
+
+/// A launch before assumptions: what a site, a comment or the command line fixes.
+struct Given {
+  std::array<Folded, 3> grid, block;
+  Folded shared;
+  std::vector<LaunchSite::Argument> arguments;
+  std::map<std::string, std::int64_t, std::less<>> named;
+  std::string origin;  ///< "" or " (file:line)"
+  SourcePos pos;
+};
+
+std::optional<std::int64_t> toInteger(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+void parseExtent(std::string_view text, std::array<Folded, 3>& extent) {
+  extent = {1, 1, 1};
+  for (Folded& dimension : extent) {
+    const std::size_t end = std::min(text.find_first_of("x,"), text.size());
+    if (const auto value = toInteger(text.substr(0, end))) dimension = *value;
+    if (end == text.size()) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// "block=128 grid=16x2 smem=49152 K=64". Fields that are not of this form were refused before.
+Given parseLaunch(std::string_view text) {
+  Given given;
+  while (!text.empty()) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
+    const std::string_view field = text.substr(0, end);
+    text.remove_prefix(end);
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view key = field.substr(0, equals), value = field.substr(equals + 1);
+    if (key == "block") {
+      parseExtent(value, given.block);
+    } else if (key == "grid") {
+      parseExtent(value, given.grid);
+    } else if (key == "smem") {
+      given.shared = toInteger(value);
+    } else if (const auto number = toInteger(value)) {
+      given.named.emplace(key, *number);
+    }
+  }
+  return given;
+}
+
+std::string positionText(const SourcePos& pos) {
+  return pos.isKnown() ? " (" + pos.file + ":" + std::to_string(pos.line) + ")" : "";
+}
+
+Given fromSite(const LaunchSite& site) {
+  return {.grid = site.grid, .block = site.block, .shared = site.dynamic_smem, .arguments = site.arguments,
+          .named = {}, .origin = positionText(site.pos), .pos = site.pos};
+}
+
+/// Comments within this many lines above a kernel speak of it.
+constexpr std::uint32_t kCommentReach = 12;
+
+std::vector<Given> givenLaunches(const frontend::Unit& unit, const KernelDecl* decl, const std::string& name,
+                                 const Options& options) {
+  std::vector<Given> given;
+  for (const std::string& text : options.launches) given.push_back(parseLaunch(text));
+  if (!given.empty()) return given;
+  if (decl != nullptr) {
+    for (const frontend::SourceComment& comment : unit.comments) {
+      const std::size_t at = comment.text.find("handoff: launch");
+      const bool above = comment.pos.file == decl->pos.file && comment.pos.line <= decl->pos.line &&
+                         comment.pos.line + kCommentReach >= decl->pos.line;
+      if (at == std::string::npos || !above) continue;
+      given.push_back(parseLaunch(std::string_view(comment.text).substr(at + std::string_view("handoff: launch").size())));
+      given.back().origin = positionText(comment.pos);
+      given.back().pos = comment.pos;
+    }
+  }
+  if (!given.empty()) return given;
+  for (const LaunchSite& site : unit.launches) {
+    if (isSameKernel(site.kernel, name)) given.push_back(fromSite(site));
+  }
+  if (given.empty()) given.emplace_back();
+  return given;
+}
+
+std::string dim3Text(const machine::Dim3& dim) {
+  return "(" + std::to_string(dim[0]) + "," + std::to_string(dim[1]) + "," + std::to_string(dim[2]) + ")";
+}
+
+class Builder {
+ public:
+  Builder(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program, const Given& given)
+      : unit_(unit), decl_(decl), program_(program), given_(given) {}
+
+  Scenario build() {
+    fixBlock();
+    fixGrid();
+    fixShared();
+    fixParameters();
+    nameArrays();
+    scenario_.names.launch = "grid=" + dim3Text(scenario_.launch.grid) + " block=" + dim3Text(scenario_.launch.block) +
+                             " smem=" + std::to_string(scenario_.launch.dynamic_shared_bytes);
+    scenario_.text = scenario_.names.launch;
+    for (const auto& [name, value] : scenario_.names.parameters) scenario_.text += " " + name + "=" + value;
+    scenario_.text += given_.origin;
+    return std::move(scenario_);
+  }
+
+ private:
+  void assume(const std::string& what) {
+    SourcePos pos = given_.pos.isKnown() ? given_.pos : decl_ != nullptr ? decl_->pos : SourcePos{};
+    if (!pos.isKnown()) pos = {program_.module->file, program_.function.ptx_line, 0};
+    scenario_.assumptions.push_back({what, pos});
+  }
+
+  void fixBlock() {
+    machine::Dim3& block = scenario_.launch.block;
+    const ptx::KernelLimits& limits = program_.function.limits;
+    if (limits.req_ntid) {
+      block = *limits.req_ntid;
+      return;
+    }
+    const bool known = std::all_of(given_.block.begin(), given_.block.end(), [](const Folded& f) { return f.has_value(); });
+    if (known) {
+      for (unsigned d = 0; d < 3; ++d) block[d] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(*given_.block[d], 1, 1024));
+      return;
+    }
+    if (limits.max_ntid) {
+      block = *limits.max_ntid;
+      assume("the block size is assumed to be the launch bound " + dim3Text(block));
+      return;
+    }
+    block = {kAssumedBlock, 1, 1};
+    assume("no launch fixes the block size: " + dim3Text(block) + " is assumed");
+  }
+
+  void fixGrid() {
+    machine::Dim3& grid = scenario_.launch.grid;
+    std::string assumed;
+    for (unsigned d = 0; d < 3; ++d) {
+      const bool any = std::any_of(given_.grid.begin(), given_.grid.end(), [](const Folded& f) { return f.has_value(); });
+      const std::uint32_t fallback = d == 2 && !any ? 1 : kAssumedGrid;
+      grid[d] = given_.grid[d] ? static_cast<std::uint32_t>(std::max<std::int64_t>(*given_.grid[d], 1)) : fallback;
+      if (!given_.grid[d]) assumed = dim3Text(grid);
+    }
+    if (assumed.empty()) return;
+    // Only kernels in which the grid or the block index decides something depend on it.
+    bool reads_grid = program_.depends_on_block;
+    for (const auto& special : program_.specials) {
+      reads_grid |= special.special >= ptx::Special::kNctaidX && special.special <= ptx::Special::kNctaidZ;
+    }
+    if (reads_grid) assume("no launch fixes the grid: " + dim3Text(grid) + " is assumed");
+  }
+
+  void fixShared() {
+    std::uint64_t& bytes = scenario_.launch.dynamic_shared_bytes;
+    if (given_.shared) {
+      bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(*given_.shared, 0));
+      return;
+    }
+    if (!program_.has_dynamic_shared) return;
+    const std::uint64_t used = program_.dynamic_shared_offset - machine::kSharedBase;
+    const std::uint64_t most = maxSharedBytes(unit_.module.sm);
+    bytes = most > used ? most - used : 0;
+    assume("no launch fixes the dynamic shared memory: " + std::to_string(bytes) + " bytes are assumed");
+  }
+
+  const ParamField* fieldAt(std::uint32_t param, std::uint32_t offset) const {
+    if (decl_ == nullptr) return nullptr;
+    for (const ParamField& field : decl_->fields) {
+      if (field.param == param && offset >= field.offset && offset < field.offset + std::max(field.size, 1u)) return &field;
+    }
+    return nullptr;
+  }
+
+  std::string nameOf(const machine::ParamRead& read) const {
+    if (const ParamField* field = fieldAt(read.param, read.offset); field != nullptr && !field->name.empty()) {
+      return field->name;
+    }
+    std::string name = "parameter " + std::to_string(read.param);
+    return read.offset == 0 ? name : name + "+" + std::to_string(read.offset);
+  }
+
+  void write(std::uint32_t param, std::uint32_t offset, std::uint32_t size, std::uint64_t word) {
+    if (param >= program_.param_offset.size()) return;
+    const std::uint32_t at = program_.param_offset[param] + offset;
+    for (std::uint32_t i = 0; i < size && at + i < scenario_.launch.param_bytes.size(); ++i) {
+      scenario_.launch.param_bytes[at + i] = static_cast<std::uint8_t>(i < 8 ? word >> (8 * i) : 0);
+      scenario_.launch.param_known[at + i] = true;
+    }
+  }
+
+  void fixParameters() {
+    scenario_.launch.param_bytes.assign(program_.param_bytes, 0);
+    scenario_.launch.param_known.assign(program_.param_bytes, false);
+    for (const machine::ParamRead& read : program_.param_reads) fixParameter(read);
+  }
+
+  void fixParameter(const machine::ParamRead& read) {
+    const ParamField* field = fieldAt(read.param, read.offset);
+    const std::string name = nameOf(read);
+    // The declaration knows best; without one, a 64-bit value that addresses are computed from is a pointer.
+    const bool is_pointer = field != nullptr ? field->kind == ParamField::Kind::kPointer : read.is_pointer;
+    if (is_pointer) {
+      const auto buffer = static_cast<unsigned>(scenario_.names.buffers.size());
+      scenario_.names.buffers.emplace(buffer, name);
+      return write(read.param, read.offset, 8, machine::bufferBase(buffer));
+    }
+    if (field != nullptr && field->kind == ParamField::Kind::kFloat) return;
+    for (const LaunchSite::Argument& argument : given_.arguments) {
+      const bool covers = argument.param == read.param && read.offset >= argument.offset &&
+                          read.offset + read.size <= argument.offset + argument.size;
+      if (!covers) continue;
+      const std::uint64_t word = static_cast<std::uint64_t>(argument.value) >> (8 * (read.offset - argument.offset));
+      return fixTo(read, name, word, argument.value, /*is_assumed=*/false);
+    }
+    if (const auto named = given_.named.find(name); named != given_.named.end()) {
+      return fixTo(read, name, static_cast<std::uint64_t>(named->second), named->second, /*is_assumed=*/false);
+    }
+    const std::int64_t value = read.size == 1 ? 1 : kAssumedInteger;
+    fixTo(read, name, static_cast<std::uint64_t>(value), value, /*is_assumed=*/true);
+    assume("no launch fixes '" + name + "': " + std::to_string(value) + " is assumed");
+  }
+
+  void fixTo(const machine::ParamRead& read, const std::string& name, std::uint64_t word, std::int64_t shown,
+             bool is_assumed) {
+    write(read.param, read.offset, read.size, word);
+    auto& parameters = scenario_.names.parameters;
+    const auto known = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == name; });
+    if (known == parameters.end()) parameters.emplace_back(name, std::to_string(shown) + (is_assumed ? " (assumed)" : ""));
+  }
+
+  void nameArrays() {}
+
+  const frontend::Unit& unit_;
+  const KernelDecl* decl_;
+  const machine::Program& program_;
+  const Given& given_;
+  Scenario scenario_;
+};
+
+}  // namespace
+
+bool isSameKernel(std::string_view a, std::string_view b) {
+  const auto plain = [](std::string_view name) {
+    std::string text(name);
+    if (text.starts_with("_ZL")) text.erase(2, 1);
+    return text;
+  };
+  return a == b || plain(a) == plain(b);
+}
+
+std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program,
+                                   const Options& options) {
+  std::vector<Scenario> scenarios;
+  for (const Given& given : givenLaunches(unit, decl, program.function.name, options)) {
+    Scenario scenario = Builder(unit, decl, program, given).build();
+    const bool is_new = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& other) {
+      return other.names.launch == scenario.names.launch && other.launch.param_bytes == scenario.launch.param_bytes;
+    });
+    if (is_new) scenarios.push_back(std::move(scenario));
+  }
+  return scenarios;
+}
+
+}  // namespace handoff::explore

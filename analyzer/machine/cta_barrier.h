@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// One of the sixteen barriers of a CTA (PTX ISA, "bar, barrier").
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analyzer/machine/clock.h"
+#include "analyzer/machine/event.h"
+
+namespace handoff::machine {
+
+inline constexpr unsigned kBarriersPerCta = 16;
+
+/// Threads are counted by warp: a warp counts as 32 once all of its lanes that have not exited arrived.
+class CtaBarrier {
+ public:
+  struct Arrival {
+    std::uint16_t warp = 0;
+    LaneMask lanes = 0;
+    bool waits = false;
+    EventId event = 0;
+  };
+
+  bool isActive() const { return !arrivals_.empty(); }
+  /// Threads that the participants named; 0: the whole CTA.
+  std::uint32_t expectedThreads() const { return expected_threads_; }
+  const std::vector<Arrival>& arrivals() const { return arrivals_; }
+  Clock& clock() { return *clock_; }
+  ClockRef releaseClock() const { return clock_; }
+
+  void arrive(const Arrival& arrival, std::uint32_t expected_threads);
+  /// Warps whose live lanes (`live`, by warp) have all arrived, in threads. Exited lanes count for no explicit count.
+  std::uint32_t arrivedThreads(const std::vector<LaneMask>& live) const;
+  /// With no explicit count, exited threads are not waited for; with one they are not credited.
+  bool isComplete(const std::vector<LaneMask>& live) const;
+  void reset();
+
+ private:
+  std::uint32_t expected_threads_ = 0;
+  std::vector<Arrival> arrivals_;
+  std::shared_ptr<Clock> clock_ = std::make_shared<Clock>();
+};
+
+}  // namespace handoff::machine

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log of a run: one entry per warp instruction that touches the protocol. Shadow memory, diagnosis and traces all
+// refer to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/machine/clock.h"
+#include "analyzer/machine/lanes.h"
+#include "analyzer/machine/program.h"
+
+namespace handoff::machine {
+
+/// 0: no event.
+using EventId = std::uint32_t;
+
+enum class EventKind : std::uint8_t {
+  kRead, kWrite, kAtomic,          // generic accesses
+  kCopy,                           // cp.async: writes shared memory, reads global memory, both later
+  kCommit, kWaitGroup, kWaitAll,
+  kCtaSync, kCtaArrive, kWarpSync,
+  kMbarrierInit, kMbarrierInval, kMbarrierArrive, kMbarrierExpect, kMbarrierWait, kCopyArrive,
+};
+
+struct Event {
+  OpIndex op = 0;
+  std::uint32_t pass = 0;   ///< how often this op had run in this warp, from 1
+  Epoch epoch = 0;          ///< of the warp when it happened
+  LaneMask lanes = 0;
+  std::uint32_t value = 0;  ///< copy: its group; commit: groups after it; wait: N; barriers: id, object or phase
+  std::uint16_t warp = 0;
+  EventKind kind = EventKind::kRead;
+  bool is_strong = false;   ///< atomic, volatile or with an ordering qualifier: races with such are none
+};
+
+class EventLog {
+ public:
+  EventLog() { events_.emplace_back(); }
+
+  EventId add(const Event& event) {
+    events_.push_back(event);
+    return static_cast<EventId>(events_.size() - 1);
+  }
+  const Event& operator[](EventId id) const { return events_[id]; }
+  Event& at(EventId id) { return events_[id]; }
+  EventId end() const { return static_cast<EventId>(events_.size()); }
+
+  /// Lanes of one copy whose threads had committed different numbers of groups.
+  void setGroups(EventId copy, const std::array<std::uint32_t, kWarpSize>& groups) { groups_[copy] = groups; }
+  std::uint32_t groupOf(EventId copy, unsigned lane) const {
+    const auto it = groups_.find(copy);
+    return it == groups_.end() ? events_[copy].value : it->second[lane];
+  }
+
+  /// Global source address of each lane of a copy; lanes with an unknown one have 0.
+  void setSources(EventId copy, const std::array<std::uint64_t, kWarpSize>& sources) { sources_[copy] = sources; }
+  std::uint64_t sourceOf(EventId copy, unsigned lane) const {
+    const auto it = sources_.find(copy);
+    return it == sources_.end() ? 0 : it->second[lane];
+  }
+
+ private:
+  std::vector<Event> events_;
+  std::unordered_map<EventId, std::array<std::uint32_t, kWarpSize>> groups_;
+  std::unordered_map<EventId, std::array<std::uint64_t, kWarpSize>> sources_;
+};
+
+}  // namespace handoff::machine

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler: runs each warp until all of its fragments wait, then the next; detects hangs.
+//
+// The schedule is canonical, not fair: the checks that the transfer functions make are about order, not about what
+// happened to come first. Two kinds of progress need help once every fragment waits. A poll (mbarrier.test_wait) may
+// return false at any time, so one failing poll a fragment is allowed before the next progress; and lanes that wait
+// for their warp to reconverge may go on alone, since PTX promises no reconvergence.
+#include "analyzer/machine/executor.h"
+
+#include <variant>
+
+#include "analyzer/machine/address.h"
+#include "analyzer/machine/machine.h"
+
+namespace handoff::machine {
+
+namespace {
+
+/// Warp instructions that one warp may run before the others get a turn: long enough to be cheap, short enough that a
+/// spin on a flag does not eat the budget.
+constexpr std::uint64_t kQuantum = 100'000;
+constexpr std::uint64_t kStepsPerTimeCheck = 16'384;
+
+}  // namespace
+
+Outcome run(const Program& program, const Launch& launch, const RunOptions& options) {
+  return Executor(program, launch, options).run();
+}
+
+Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options)
+    : program_(program), launch_(launch), options_(options), read_sets_(outcome_.log) {
+  unknown_lanes_.unknown = kAllLanes;
+  deadline_ = std::chrono::steady_clock::now() +
+              std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                  std::chrono::duration<double>(options.max_seconds));
+  silent_regions_.resize(program.ops.size());
+  silent_known_.resize(program.ops.size(), 0);
+}
+
+void Executor::initWarps() {
+  const std::uint32_t threads = launch_.threads();
+  const std::uint32_t warps = (threads + kWarpSize - 1) / kWarpSize;
+  for (std::uint32_t w = 0; w < warps; ++w) {
+    const std::uint32_t rest = threads - w * kWarpSize;
+    const LaneMask live = rest >= kWarpSize ? kAllLanes : laneBit(rest) - 1;
+    Warp& warp = cta_.warps.emplace_back(static_cast<std::uint16_t>(w), live);
+    warp.registers.resize(program_.register_count);
+    for (Lanes& lanes : warp.registers) lanes.unknown = kAllLanes;  // PTX registers start undefined
+    warp.passes.resize(program_.ops.size(), 0);
+    warp.local.resize(program_.local_bytes == 0 ? 0 : kWarpSize);
+    for (Bytes& bytes : warp.local) bytes.resize(program_.local_bytes);
+    warp.fragments.push_back({.pc = 0, .lanes = live});
+    setSpecials(warp);
+    cta_.live.push_back(live);
+  }
+  next_actor_ = warps * kWarpSize;
+  const std::uint64_t end = program_.dynamic_shared_offset + launch_.dynamic_shared_bytes;
+  const std::uint64_t shared_bytes =
+      std::max(end, kSharedBase + program_.static_shared_bytes) - kSharedBase;
+  cta_.shadow = std::make_unique<Shadow>(shared_bytes, program_.shared_granule);
+  if (program_.needs_shared_contents) cta_.shared.resize(shared_bytes);
+}
+
+void Executor::setSpecials(Warp& warp) {
+  using ptx::Special;
+  const auto& launch = launch_;
+  for (const auto& [special, slot] : program_.specials) {
+    Lanes& lanes = warp.registers[slot];
+    lanes.unknown = 0;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      const std::uint32_t thread = warp.id * kWarpSize + lane;
+      std::uint64_t word = 0;
+      switch (special) {
+        case Special::kTidX: word = thread % launch.block[0]; break;
+        case Special::kTidY: word = thread / launch.block[0] % launch.block[1]; break;
+        case Special::kTidZ: word = thread / launch.block[0] / launch.block[1]; break;
+        case Special::kNtidX: word = launch.block[0]; break;
+        case Special::kNtidY: word = launch.block[1]; break;
+        case Special::kNtidZ: word = launch.block[2]; break;
+        case Special::kCtaidX: word = launch.block_index[0]; break;
+        case Special::kCtaidY: word = launch.block_index[1]; break;
+        case Special::kCtaidZ: word = launch.block_index[2]; break;
+        case Special::kNctaidX: word = launch.grid[0]; break;
+        case Special::kNctaidY: word = launch.grid[1]; break;
+        case Special::kNctaidZ: word = launch.grid[2]; break;
+        case Special::kLaneid: word = lane; break;
+        case Special::kWarpid: word = warp.id; break;
+        case Special::kNwarpid: word = (launch.threads() + kWarpSize - 1) / kWarpSize; break;
+        case Special::kLanemaskEq: word = laneBit(lane); break;
+        case Special::kLanemaskLt: word = laneBit(lane) - 1; break;
+        case Special::kLanemaskLe: word = (laneBit(lane) - 1) | laneBit(lane); break;
+        case Special::kLanemaskGe: word = kAllLanes & ~(laneBit(lane) - 1); break;
+        case Special::kLanemaskGt: word = kAllLanes & ~((laneBit(lane) - 1) | laneBit(lane)); break;
+        case Special::kDynamicSmemSize: word = launch.dynamic_shared_bytes; break;
+        case Special::kClusterNctaidX: case Special::kClusterNctaidY: case Special::kClusterNctaidZ:
+        case Special::kClusterNctarank: word = 1; break;
+        case Special::kClusterCtaidX: case Special::kClusterCtaidY: case Special::kClusterCtaidZ:
+        case Special::kClusterCtarank: case Special::kIsExplicitCluster: word = 0; break;
+        case Special::kClusteridX: word = launch.block_index[0]; break;
+        case Special::kClusteridY: word = launch.block_index[1]; break;
+        case Special::kClusteridZ: word = launch.block_index[2]; break;
+        case Special::kNclusteridX: word = launch.grid[0]; break;
+        case Special::kNclusteridY: word = launch.grid[1]; break;
+        case Special::kNclusteridZ: word = launch.grid[2]; break;
+        case Special::kTotalSmemSize: case Special::kAggrSmemSize: case Special::kReservedSmem:
+        case Special::kSmid: case Special::kNsmid: case Special::kGridid: case Special::kClock:
+        case Special::kClock64: case Special::kGlobaltimer: case Special::kOther: lanes.unknown = kAllLanes; break;
+      }
+      lanes.word[lane] = word;
+    }
+  }
+}
+
+Outcome Executor::run() {
+  initWarps();
+  while (!is_stopped_) {
+    bool any = false;
+    for (Warp& warp : cta_.warps) {
+      any |= runWarp(warp);
+      if (is_stopped_) break;
+    }
+    if (is_stopped_ || any) continue;
+    bool is_done = true;
+    for (const Warp& warp : cta_.warps) is_done &= warp.fragments.empty();
+    if (is_done) {
+      reportLeaks();
+      break;
+    }
+    if (letPollsFail() || breakJoins()) continue;
+    reportStuck();
+    break;
+  }
+  return std::move(outcome_);
+}
+
+bool Executor::runWarp(Warp& warp) {
+  std::uint64_t quantum = kQuantum;
+  const std::uint64_t before = outcome_.steps;
+  for (std::size_t f = 0; f < warp.fragments.size() && quantum != 0 && !is_stopped_;) {
+    if (warp.fragments[f].state != Fragment::State::kReady) {
+      ++f;
+      continue;
+    }
+    runFragment(warp, f, quantum);
+  }
+  return outcome_.steps != before;
+}
+
+// Runs one fragment until it waits, ends or splits; then `f` restarts at 0, since fragments have moved.
+void Executor::runFragment(Warp& warp, std::size_t& f, std::uint64_t& quantum) {
+  while (quantum != 0 && !is_stopped_) {
+    if (arriveAtJoin(warp, f)) break;
+    Fragment& fragment = warp.fragments[f];
+    if (fragment.pc >= program_.ops.size()) {
+      exitLanes(warp, f, fragment.lanes);
+      break;
+    }
+    const std::size_t count = warp.fragments.size();
+    const LaneMask lanes = fragment.lanes;
+    execute(warp, f);
+    --quantum;
+    if (isOverBudget()) return;
+    const bool moved = warp.fragments.size() != count || f >= warp.fragments.size() || warp.fragments[f].lanes != lanes;
+    if (moved || warp.fragments[f].state != Fragment::State::kReady) break;
+  }
+  f = 0;
+}
+
+bool Executor::isOverBudget() {
+  std::string budget;
+  if (outcome_.steps > options_.max_steps) budget = std::to_string(options_.max_steps) + " warp instructions";
+  if (outcome_.log.end() > options_.max_events) budget = std::to_string(options_.max_events) + " protocol events";
+  if (outcome_.steps % kStepsPerTimeCheck == 0 && std::chrono::steady_clock::now() > deadline_) {
+    budget = std::to_string(static_cast<unsigned>(options_.max_seconds)) + " seconds";
+  }
+  if (budget.empty()) return false;
+  std::uint32_t at = 0;
+  for (const Warp& warp : cta_.warps) {
+    for (const Fragment& fragment : warp.fragments) {
+      if (fragment.state == Fragment::State::kReady && fragment.pc < program_.ops.size()) {
+        at = program_.ops[fragment.pc].instr;
+      }
+    }
+  }
+  addLimit("the run was stopped after " + budget, at);
+  is_stopped_ = true;
+  return true;
+}
+
+LaneMask Executor::guardedLanes(Warp& warp, std::size_t f, const Op& op, OpIndex index) {
+  const LaneMask active = warp.fragments[f].lanes;
+  if (op.guard == kNoSlot) return active;
+  const Lanes& guard = value(warp, op.guard);
+  LaneMask holds = 0;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    holds |= static_cast<LaneMask>((guard.word[lane] & 1) != op.is_guard_negated) << lane;
+  }
+  const LaneMask unknown = guard.unknown & active;
+  if (unknown == 0 || std::holds_alternative<ptx::Branch>(op.decoded->effect)) return holds & active;
+  // A guarded instruction that only computes leaves an unknown result; one that acts is decided like a branch.
+  const Step step{warp, f, op, index, unknown};
+  const bool computes =
+      std::holds_alternative<ptx::Alu>(op.decoded->effect) || std::holds_alternative<ptx::Opaque>(op.decoded->effect) ||
+      std::holds_alternative<ptx::Collective>(op.decoded->effect);
+  if (computes) {
+    forgetDestinations(step);
+    return holds & active & ~unknown;
+  }
+  const LaneMask chosen = decideUnknown(step, unknown);
+  return (holds & active & ~unknown) | chosen;
+}
+
+void Executor::execute(Warp& warp, std::size_t f) {
+  ++outcome_.steps;
+  const OpIndex index = warp.fragments[f].pc;
+  const Op& op = program_.ops[index];
+  const LaneMask lanes = guardedLanes(warp, f, op, index);
+  const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
+  warp.fragments[f].pc = index + 1;
+  if (lanes == 0 && !is_branch) return;
+  std::visit([&](const auto& effect) { (*this)(effect, Step{warp, f, op, index, lanes}); }, op.decoded->effect);
+}
+
+bool Executor::arriveAtJoin(Warp& warp, std::size_t f) {
+  const Fragment& fragment = warp.fragments[f];
+  if (fragment.join < 0 || warp.joins[fragment.join].pc != fragment.pc) return false;
+  const int join = fragment.join;
+  warp.joins[join].arrived |= fragment.lanes;
+  warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(f));
+  mergeJoin(warp, join);
+  return true;
+}
+
+void Executor::mergeJoin(Warp& warp, int index) {
+  const Join& join = warp.joins[index];
+  if (join.arrived != join.expected || join.expected == 0) return;
+  warp.fragments.insert(warp.fragments.begin(), {.pc = join.pc, .lanes = join.arrived, .join = join.parent});
+  warp.joins[index].expected = warp.joins[index].arrived = 0;
+  while (!warp.joins.empty() && warp.joins.back().expected == 0) warp.joins.pop_back();
+}
+
+void Executor::exitLanes(Warp& warp, std::size_t f, LaneMask lanes) {
+  Fragment& fragment = warp.fragments[f];
+  fragment.lanes &= ~lanes;
+  warp.live &= ~lanes;
+  cta_.live[warp.id] = warp.live;
+  outcome_.exited_threads += static_cast<std::uint32_t>(std::popcount(lanes));
+  if (fragment.lanes == 0) warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(f));
+  for (int j = static_cast<int>(warp.joins.size()) - 1; j >= 0; --j) {
+    if (j >= static_cast<int>(warp.joins.size())) continue;
+    warp.joins[j].expected &= ~lanes;
+    if (warp.joins[j].expected != 0) mergeJoin(warp, j);
+  }
+  progress();
+  completeBarriers();
+  releaseWarpBarrier(warp);
+}
+
+bool Executor::letPollsFail() {
+  bool any = false;
+  for (Warp& warp : cta_.warps) {
+    for (Fragment& fragment : warp.fragments) {
+      if (fragment.state != Fragment::State::kPolling || fragment.polled_at == progress_) continue;
+      fragment.polled_at = progress_;
+      fragment.may_fail_poll = true;
+      fragment.state = Fragment::State::kReady;
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool Executor::breakJoins() {
+  bool any = false;
+  for (Warp& warp : cta_.warps) {
+    for (std::size_t j = warp.joins.size(); j-- > 0;) {
+      Join& join = warp.joins[j];
+      if (join.arrived == 0) continue;
+      warp.fragments.push_back({.pc = join.pc, .lanes = join.arrived, .join = join.parent});
+      join.expected &= ~join.arrived;
+      join.arrived = 0;
+      any = true;
+    }
+  }
+  if (any) progress();
+  return any;
+}
+
+Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
+  Stuck stuck;
+  stuck.warp = warp.id;
+  stuck.lanes = fragment.lanes;
+  stuck.op = fragment.pc;
+  switch (fragment.state) {
+    case Fragment::State::kAtCtaBarrier: {
+      const CtaBarrier& barrier = cta_.barriers[fragment.barrier];
+      stuck.kind = Stuck::Kind::kCtaBarrier;
+      stuck.op = fragment.pc - 1;
+      stuck.id = fragment.barrier;
+      stuck.expected = barrier.expectedThreads();
+      stuck.arrived = barrier.arrivedThreads(cta_.live);
+      for (const auto& arrival : barrier.arrivals()) stuck.arrivals.push_back(arrival.event);
+      break;
+    }
+    case Fragment::State::kAtWarpBarrier:
+      stuck.kind = Stuck::Kind::kWarpBarrier;
+      stuck.op = fragment.pc - 1;
+      stuck.missing_lanes = fragment.barrier & ~fragment.lanes;
+      break;
+    case Fragment::State::kPolling: {
+      stuck.kind = Stuck::Kind::kMbarrier;
+      stuck.address = fragment.object;
+      if (const auto it = cta_.mbarriers.find(fragment.object); it != cta_.mbarriers.end()) {
+        const MbarrierObject& object = it->second;
+        stuck.expected = object.expected();
+        stuck.arrived = object.expected() - std::min(object.pending(), object.expected());
+        stuck.transactions = object.transactions();
+        stuck.init = object.initEvent();
+        stuck.arrivals = object.eventsOfPhase();
+        stuck.id = object.phase();
+      }
+      break;
+    }
+    case Fragment::State::kReady: stuck.kind = Stuck::Kind::kFlag; break;
+  }
+  return stuck;
+}
+
+void Executor::reportStuck() {
+  for (const Warp& warp : cta_.warps) {
+    for (const Fragment& fragment : warp.fragments) outcome_.stuck.push_back(stuckAt(warp, fragment));
+  }
+}
+
+// Copies that the block leaves behind: no wait of their thread and no barrier phase covers them.
+void Executor::reportLeaks() {
+  for (Warp& warp : cta_.warps) {
+    LaneMask leaking = 0;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) leaking |= warp.copies.hasUnretired(lane) ? laneBit(lane) : 0;
+    if (leaking == 0) continue;
+    for (EventId id = outcome_.log.end(); --id != 0;) {
+      const Event& event = outcome_.log[id];
+      if (event.warp != warp.id || event.kind != EventKind::kCopy || !(event.lanes & leaking)) continue;
+      const Step step{warp, 0, program_.ops[event.op], event.op, event.lanes};
+      addMisuse(step, {.kind = Misuse::Kind::kLeakedAtExit, .event = id, .lanes = event.lanes & leaking});
+      break;
+    }
+  }
+}
+
+void Executor::addLimit(std::string reason, std::uint32_t instr) {
+  if (limited_.emplace(reason, instr).second) outcome_.limits.push_back({std::move(reason), instr});
+}
+
+void Executor::addMisuse(const Step& step, Misuse misuse) {
+  misuse.op = step.index;
+  misuse.warp = step.warp.id;
+  if (misused_.emplace(step.index, static_cast<int>(misuse.kind)).second) outcome_.misuses.push_back(misuse);
+}
+
+}  // namespace handoff::machine

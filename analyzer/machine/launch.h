@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The concrete inputs of one run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace handoff::machine {
+
+using Dim3 = std::array<std::uint32_t, 3>;
+
+struct Launch {
+  Dim3 grid{1, 1, 1};          ///< CTAs
+  Dim3 block{32, 1, 1};        ///< threads
+  Dim3 block_index{0, 0, 0};   ///< the CTA that runs
+  std::uint64_t dynamic_shared_bytes = 0;
+  std::vector<std::uint8_t> param_bytes;  ///< the parameter window, Program::param_bytes long
+  std::vector<bool> param_known;          ///< by byte
+
+  std::uint32_t threads() const { return block[0] * block[1] * block[2]; }
+};
+
+struct RunOptions {
+  std::uint64_t max_steps = 50'000'000;   ///< executed warp instructions
+  std::uint64_t max_events = 30'000'000;  ///< logged events, 24 bytes each
+  double max_seconds = 60;                ///< wall time
+  /// Which way a branch goes whose condition depends on data that the machine does not have.
+  bool take_unknown_branches = false;
+};
+
+}  // namespace handoff::machine

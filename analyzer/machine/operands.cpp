@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing of operands.
+#include "analyzer/machine/executor.h"
+
+namespace handoff::machine {
+
+void Executor::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask) {
+  if (destination.kind != Arg::Kind::kSlot || destination.slot == kNoSlot) return;
+  Lanes& target = warp.registers[destination.slot];
+  if (mask == kAllLanes) {
+    target = lanes;
+    return;
+  }
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    if (mask & laneBit(lane)) target.word[lane] = lanes.word[lane];
+  }
+  target.unknown = (target.unknown & ~mask) | (lanes.unknown & mask);
+}
+
+void Executor::assignUnknown(Warp& warp, const Arg& destination, LaneMask mask) {
+  if (destination.slot != kNoSlot && destination.kind == Arg::Kind::kSlot) {
+    warp.registers[destination.slot].unknown |= mask;
+  }
+  for (std::uint32_t i = 0; i < destination.count; ++i) {
+    assignUnknown(warp, program_.args[destination.first + i], mask);
+  }
+}
+
+void Executor::forgetDestinations(const Step& step) {
+  for (std::uint32_t d = 0; d < step.op.dst_count; ++d) assignUnknown(step.warp, arg(step.op, d), step.lanes);
+}
+
+Lanes Executor::addressWords(const Warp& warp, const Arg& operand) const {
+  Lanes words = value(warp, operand.slot);
+  if (operand.offset != 0) {
+    for (std::uint64_t& word : words.word) word += static_cast<std::uint64_t>(operand.offset);
+  }
+  return words;
+}
+
+unsigned Executor::addressOperand(const Op& op, unsigned from) const {
+  unsigned i = from;
+  while (i < op.arg_count && arg(op, i).kind != Arg::Kind::kAddress) ++i;
+  return i;
+}
+
+std::optional<std::uint64_t> Executor::uniformValue(const Warp& warp, const Arg& operand, LaneMask lanes) const {
+  if (operand.kind != Arg::Kind::kSlot) return std::nullopt;
+  const Lanes& words = value(warp, operand.slot);
+  if ((words.unknown & lanes) != 0 || lanes == 0) return std::nullopt;
+  const std::uint64_t first = words.word[lowestLane(lanes)];
+  bool same = true;
+  forEachLane(lanes, [&](unsigned lane) { same &= words.word[lane] == first; });
+  return same ? std::optional(first) : std::nullopt;
+}
+
+std::vector<const Arg*> Executor::elements(const Arg& operand) const {
+  std::vector<const Arg*> list;
+  if (operand.kind == Arg::Kind::kVector) {
+    for (std::uint32_t i = 0; i < operand.count; ++i) list.push_back(&program_.args[operand.first + i]);
+  } else {
+    list.push_back(&operand);
+  }
+  return list;
+}
+
+}  // namespace handoff::machine

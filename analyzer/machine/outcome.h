@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run found, in the machine's own terms. diagnose/ turns it into findings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/machine/copy_groups.h"
+#include "analyzer/machine/event.h"
+#include "analyzer/ptx/types.h"
+
+namespace handoff::machine {
+
+struct Access {
+  EventId event = 0;
+  unsigned lane = 0;
+};
+
+/// Two accesses to the same bytes, at least one a write, that nothing orders; with the facts at that moment that tell
+/// why. `second` is the one the machine met later.
+struct Conflict {
+  Access first, second;
+  ptx::Space space = ptx::Space::kShared;
+  std::uint64_t address = 0;
+  bool is_source = false;        ///< the copy's access is the read of its global source
+  bool same_thread = false;
+  bool start_ordered = false;    ///< the start of `first` (the issue of a copy) is ordered before `second`
+  /// When `first` is a copy:
+  bool is_committed = false, is_retired = false;
+  std::optional<CopyGroups::Wait> wait;  ///< the issuer's last wait between the copy and `second`
+  std::uint32_t group = 0;
+  /// Contents before the write of the pair: the reader was ordered after them, so they may be what it wanted.
+  bool has_previous_tile = false;
+  bool reader_saw_previous = false;  ///< the same instruction of the reader had read those contents before
+};
+
+/// A single operation that breaks a rule by itself.
+struct Misuse {
+  enum class Kind : std::uint8_t {
+    kMisalignedDestination, kMisalignedSource, kBadCopySize, kOutOfRange, kDivergentBarrier, kBarrierCountMismatch,
+    kUninitializedBarrier, kBarrierInitUnordered, kReinitialized, kOverArrival, kLeakedAtExit, kDuplicateDestination,
+  };
+  Kind kind{};
+  EventId event = 0;       ///< the event, when there is one
+  OpIndex op = 0;
+  std::uint16_t warp = 0;
+  LaneMask lanes = 0;
+  std::uint64_t address = 0;
+  std::uint64_t value = 0, wanted = 0;  ///< meaning by kind: alignment, size, counts
+  EventId other = 0;       ///< the event it disagrees with
+};
+
+/// A thread that never goes on, and why.
+struct Stuck {
+  enum class Kind : std::uint8_t { kCtaBarrier, kWarpBarrier, kMbarrier, kFlag };
+  Kind kind{};
+  std::uint16_t warp = 0;
+  LaneMask lanes = 0;
+  OpIndex op = 0;
+  std::uint32_t id = 0;              ///< barrier id
+  std::uint64_t address = 0;         ///< mbarrier or flag
+  std::uint64_t expected = 0, arrived = 0;  ///< threads, or arrivals of the open phase
+  std::int64_t transactions = 0;
+  EventId init = 0;                  ///< of the mbarrier
+  std::vector<EventId> arrivals;     ///< that did come
+  LaneMask missing_lanes = 0;        ///< warp barrier: lanes of the mask that did not come
+};
+
+struct RunLimit {
+  std::string reason;
+  std::uint32_t instr = 0;
+  friend bool operator==(const RunLimit&, const RunLimit&) = default;
+};
+
+struct Outcome {
+  std::vector<Conflict> conflicts;
+  std::vector<Misuse> misuses;
+  std::vector<Stuck> stuck;         ///< non-empty: the run ended in a hang
+  std::vector<RunLimit> limits;
+  std::uint64_t steps = 0;          ///< executed warp instructions
+  std::uint32_t exited_threads = 0; ///< threads that had left when the run hung
+  EventLog log;
+};
+
+}  // namespace handoff::machine

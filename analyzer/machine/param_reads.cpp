@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backward walk from address bases through moves and additions to parameter loads.
+#include "analyzer/machine/param_reads.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <variant>
+
+#include "analyzer/ptx/decode.h"
+
+namespace handoff::machine {
+
+namespace {
+
+using ptx::AluOp;
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Space;
+
+class PointerWalk {
+ public:
+  explicit PointerWalk(const ptx::Function& function) : function_(function), visited_(function.registers.size()) {
+    for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
+      const Instruction& instr = function.instructions[i];
+      const unsigned count = ptx::destinationCount(*instr.decoded, instr.operands.size());
+      for (unsigned d = 0; d < count; ++d) index(instr.operands[d], i);
+    }
+    for (const Instruction& instr : function.instructions) {
+      const Space space = instr.decoded->space();
+      const bool private_space = space == Space::kParam || space == Space::kLocal || space == Space::kConst;
+      const bool is_copy = std::holds_alternative<ptx::CpAsync>(instr.decoded->effect);
+      if (private_space || (space == Space::kShared && !is_copy)) continue;
+      for (const Operand& operand : instr.operands) {
+        if (operand.kind == Operand::Kind::kAddress && operand.base == Operand::Base::kRegister) walk(operand.reg);
+      }
+    }
+    for (const Instruction& instr : function.instructions) {
+      const auto* alu = std::get_if<ptx::Alu>(&instr.decoded->effect);
+      const bool to_global = alu != nullptr && alu->op == AluOp::kCvta && instr.decoded->space() == Space::kGlobal;
+      if (to_global && instr.operands.size() == 2 && instr.operands[1].kind == Operand::Kind::kRegister) {
+        walk(instr.operands[1].reg);
+      }
+    }
+  }
+
+  bool isPointerLoad(std::uint32_t instr) const { return loads_.contains(instr); }
+
+ private:
+  void index(const Operand& operand, std::uint32_t instr) {
+    if (operand.kind == Operand::Kind::kRegister) definitions_.emplace(static_cast<std::uint32_t>(operand.reg), instr);
+    for (const Operand& element : operand.elements) index(element, instr);
+  }
+
+  void walk(ptx::RegId start) {
+    std::vector<std::uint32_t> work{static_cast<std::uint32_t>(start)};
+    while (!work.empty()) {
+      const std::uint32_t reg = work.back();
+      work.pop_back();
+      if (visited_[reg]) continue;
+      visited_[reg] = true;
+      const auto [first, last] = definitions_.equal_range(reg);
+      for (auto it = first; it != last; ++it) follow(it->second, work);
+    }
+  }
+
+  void follow(std::uint32_t index, std::vector<std::uint32_t>& work) {
+    const Instruction& instr = function_.instructions[index];
+    const auto push = [&](std::size_t operand) {
+      if (operand < instr.operands.size() && instr.operands[operand].kind == Operand::Kind::kRegister) {
+        work.push_back(static_cast<std::uint32_t>(instr.operands[operand].reg));
+      }
+    };
+    if (std::holds_alternative<ptx::Load>(instr.decoded->effect)) {
+      if (instr.decoded->space() == Space::kParam) loads_.emplace(index, true);
+      return;
+    }
+    const auto* alu = std::get_if<ptx::Alu>(&instr.decoded->effect);
+    if (alu == nullptr || ptx::byteSize(instr.decoded->type()) != 8) return followWide(alu, push);
+    switch (alu->op) {
+      case AluOp::kMov:
+      case AluOp::kCvta: push(1); break;
+      case AluOp::kAdd: push(1); push(2); break;
+      case AluOp::kSub: push(1); break;
+      case AluOp::kMad: push(3); break;
+      case AluOp::kSelp: push(1); push(2); break;
+      default: break;
+    }
+  }
+
+  // mad.wide.s32 d, index, size, base: the type names the factors, the base is 64 bits wide.
+  template <typename Push>
+  static void followWide(const ptx::Alu* alu, Push&& push) {
+    if (alu != nullptr && alu->op == AluOp::kMad) push(3);
+  }
+
+  const ptx::Function& function_;
+  std::unordered_multimap<std::uint32_t, std::uint32_t> definitions_;
+  std::unordered_map<std::uint32_t, bool> loads_;
+  std::vector<bool> visited_;
+};
+
+}  // namespace
+
+std::vector<ParamRead> findParamReads(const ptx::Function& function, const Slice& slice) {
+  const PointerWalk pointers(function);
+  std::vector<ParamRead> reads;
+  for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
+    const Instruction& instr = function.instructions[i];
+    const bool is_param_load =
+        std::holds_alternative<ptx::Load>(instr.decoded->effect) && instr.decoded->space() == Space::kParam;
+    if (!is_param_load || !slice.is_executed[i] || instr.operands.size() < 2) continue;
+    const Operand& address = instr.operands[1];
+    if (address.base != Operand::Base::kVariable || address.is_module_scope) continue;
+    const auto param = std::find(function.params.begin(), function.params.end(), address.var);
+    if (param == function.params.end()) continue;
+    const ptx::Variable& variable = function.variables[static_cast<std::uint32_t>(address.var)];
+    const unsigned bytes = ptx::byteSize(instr.decoded->type());
+    for (unsigned element = 0; element < instr.decoded->vector; ++element) {
+      reads.push_back({.param = static_cast<std::uint32_t>(param - function.params.begin()),
+                       .offset = static_cast<std::uint32_t>(address.imm) + element * bytes,
+                       .size = bytes,
+                       .is_pointer = bytes == 8 && (variable.is_pointer || pointers.isPointerLoad(i))});
+    }
+  }
+  std::sort(reads.begin(), reads.end());
+  reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+  return reads;
+}
+
+}  // namespace handoff::machine

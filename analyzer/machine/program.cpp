@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowering: memory layout, operand resolution, branch targets over the sliced instruction list.
+#include "analyzer/machine/program.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <variant>
+
+#include "analyzer/machine/address.h"
+#include "analyzer/machine/param_reads.h"
+#include "analyzer/machine/slice.h"
+#include "analyzer/ptx/cfg.h"
+
+namespace handoff::machine {
+
+namespace {
+
+using ptx::Operand;
+using ptx::Space;
+
+constexpr std::uint64_t alignUp(std::uint64_t value, std::uint64_t align) {
+  return align <= 1 ? value : (value + align - 1) / align * align;
+}
+
+class Lowering {
+ public:
+  Lowering(const ptx::Module& module, const ptx::Function& kernel) : module_(module) {
+    program_.module = &module;
+    program_.locations = module.locations;
+    if (program_.locations.empty()) program_.locations.emplace_back();
+    program_.function = inlineCalls(module, kernel, program_.locations);
+  }
+
+  Result<Program> run() {
+    const ptx::Function& function = program_.function;
+    slice_ = computeSlice(function);
+    program_.needs_shared_contents = slice_.needs_shared_contents;
+    program_.depends_on_block = slice_.depends_on_block;
+    program_.has_async_copies = slice_.has_async_copies;
+    layOutVariables();
+    numberRegisters();
+    const ptx::Cfg cfg(function);
+    numberOps();
+    for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
+      if (slice_.is_executed[i]) lower(i, cfg);
+    }
+    for (const ptx::BranchTable& table : function.branch_tables) {
+      auto& targets = program_.branch_tables.emplace_back();
+      for (const ptx::InstrIndex target : table.targets) targets.push_back(opAt(target));
+    }
+    program_.param_reads = findParamReads(function, slice_);
+    program_.shared_granule = narrowestSharedAccess();
+    program_.register_count = next_slot_;
+    return std::move(program_);
+  }
+
+ private:
+  void layOutVariables() {
+    std::uint64_t shared = kSharedBase, global = 0, constant = 0;
+    const auto place = [&](const ptx::Variable& variable, bool is_module_scope, std::uint32_t index) {
+      std::uint64_t address = 0;
+      switch (variable.space) {
+        case Space::kShared:
+          if (variable.is_extern && variable.size == 0) return;  // dynamic: after all static ones
+          shared = alignUp(shared, variable.align);
+          address = shared;
+          program_.shared.push_back({variable.name, address, variable.size, variable.align});
+          shared += variable.size;
+          break;
+        case Space::kGlobal:
+          global = alignUp(global, variable.align);
+          address = bufferBase(kGlobalVariableBuffer) + global;
+          global += variable.size;
+          break;
+        case Space::kConst:
+          constant = alignUp(constant, variable.align);
+          address = constant;
+          addConstBytes(variable, constant);
+          constant += variable.size;
+          break;
+        case Space::kLocal:
+        case Space::kParam:
+          program_.local_bytes = alignUp(program_.local_bytes, std::max(variable.align, 8u));
+          address = program_.local_bytes + (variable.space == Space::kParam ? kCallParamBase : 0);
+          program_.local_bytes += variable.size;
+          break;
+        default: return;
+      }
+      address_of_[key(is_module_scope, index)] = address;
+    };
+    layOutParameters();
+    for (std::uint32_t i = 0; i < module_.variables.size(); ++i) {
+      if (isSharedElsewhere(module_.variables[i])) continue;
+      place(module_.variables[i], true, i);
+    }
+    for (std::uint32_t i = 0; i < program_.function.variables.size(); ++i) {
+      if (!address_of_.contains(key(false, i))) place(program_.function.variables[i], false, i);
+    }
+    program_.static_shared_bytes = shared - kSharedBase;
+    placeDynamicShared(shared);
+  }
+
+  // A module-scope shared variable belongs to the kernels that use it; others must not move this kernel's layout.
+  bool isSharedElsewhere(const ptx::Variable& variable) {
+    if (variable.space != Space::kShared) return false;
+    if (used_names_.empty()) {
+      for (const ptx::Instruction& instr : program_.function.instructions) {
+        for (const Operand& operand : instr.operands) noteUse(operand);
+      }
+      used_names_.insert({"", true});
+    }
+    return !used_names_.contains(variable.name);
+  }
+
+  void noteUse(const Operand& operand) {
+    const bool is_variable = operand.kind == Operand::Kind::kVariable || operand.base == Operand::Base::kVariable;
+    if (is_variable && operand.is_module_scope) {
+      used_names_[module_.variables[static_cast<std::uint32_t>(operand.var)].name] = true;
+    }
+    for (const Operand& element : operand.elements) noteUse(element);
+  }
+
+  void layOutParameters() {
+    std::uint32_t offset = 0;
+    for (const ptx::VarId id : program_.function.params) {
+      const auto index = static_cast<std::uint32_t>(id);
+      const ptx::Variable& variable = program_.function.variables[index];
+      offset = static_cast<std::uint32_t>(alignUp(offset, variable.align));
+      program_.param_offset.push_back(offset);
+      address_of_[key(false, index)] = offset;
+      offset += static_cast<std::uint32_t>(variable.size);
+    }
+    program_.param_bytes = offset;
+  }
+
+  void addConstBytes(const ptx::Variable& variable, std::uint64_t at) {
+    program_.const_bytes.resize(at + variable.size, 0);
+    program_.const_known.resize(at + variable.size, !variable.has_symbolic_init && !variable.init.empty());
+    std::copy_n(variable.init.begin(), std::min<std::size_t>(variable.init.size(), variable.size),
+                program_.const_bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  void placeDynamicShared(std::uint64_t end_of_static) {
+    std::uint32_t align = 16;
+    std::string name;
+    const auto consider = [&](const ptx::Variable& v) {
+      if (v.space != Space::kShared || !v.is_extern || v.size != 0) return false;
+      align = std::max(align, v.align);
+      name = v.name;
+      return true;
+    };
+    std::vector<std::uint64_t> keys;
+    for (std::uint32_t i = 0; i < module_.variables.size(); ++i) {
+      if (!isSharedElsewhere(module_.variables[i]) && consider(module_.variables[i])) keys.push_back(key(true, i));
+    }
+    for (std::uint32_t i = 0; i < program_.function.variables.size(); ++i) {
+      if (consider(program_.function.variables[i])) keys.push_back(key(false, i));
+    }
+    program_.dynamic_shared_offset = alignUp(end_of_static, align);
+    program_.has_dynamic_shared = !keys.empty();
+    if (keys.empty()) return;
+    for (const std::uint64_t k : keys) address_of_[k] = program_.dynamic_shared_offset;
+    program_.shared.push_back({name, program_.dynamic_shared_offset, 0, align});
+  }
+
+  static std::uint64_t key(bool is_module_scope, std::uint32_t index) {
+    return (std::uint64_t{is_module_scope} << 32) | index;
+  }
+
+  void numberRegisters() {
+    slot_of_.assign(program_.function.registers.size(), kNoSlot);
+    for (std::size_t i = 0; i < slot_of_.size(); ++i) {
+      if (slice_.is_register_needed[i]) slot_of_[i] = next_slot_++;
+    }
+  }
+
+  void numberOps() {
+    const std::size_t count = program_.function.instructions.size();
+    op_from_.assign(count + 1, kNoOp);
+    std::uint32_t ops = 0;
+    for (std::size_t i = 0; i < count; ++i) ops += slice_.is_executed[i];
+    const std::uint32_t total = ops;
+    for (std::size_t i = count; i-- > 0;) {
+      if (slice_.is_executed[i]) --ops;
+      op_from_[i] = slice_.is_executed[i] ? ops : op_from_[i + 1];
+    }
+    program_.ops.reserve(total);
+  }
+
+  OpIndex opAt(ptx::InstrIndex instr) const { return op_from_[instr]; }
+
+  Slot constant(std::uint64_t word) {
+    const auto [it, is_new] = constant_of_.try_emplace(word, static_cast<Slot>(program_.constants.size()));
+    if (is_new) {
+      program_.constants.emplace_back();
+      program_.constants.back().word.fill(word);
+    }
+    return it->second | kConstantBit;
+  }
+
+  Slot specialSlot(ptx::Special special) {
+    for (const auto& known : program_.specials) {
+      if (known.special == special) return known.slot;
+    }
+    program_.specials.push_back({special, next_slot_});
+    return next_slot_++;
+  }
+
+  Slot registerSlot(ptx::RegId reg) const { return slot_of_[static_cast<std::uint32_t>(reg)]; }
+
+  std::uint64_t variableAddress(const Operand& operand) const {
+    const auto it = address_of_.find(key(operand.is_module_scope, static_cast<std::uint32_t>(operand.var)));
+    return it == address_of_.end() ? 0 : it->second;
+  }
+
+  Space variableSpace(const Operand& operand) const {
+    const auto index = static_cast<std::uint32_t>(operand.var);
+    return operand.is_module_scope ? module_.variables[index].space : program_.function.variables[index].space;
+  }
+
+  Arg lowerOperand(const Operand& operand) {
+    Arg arg;
+    arg.is_negated = operand.is_negated;
+    switch (operand.kind) {
+      case Operand::Kind::kRegister:
+        arg.kind = Arg::Kind::kSlot;
+        arg.slot = registerSlot(operand.reg);
+        if (!operand.elements.empty()) lowerElements(operand.elements, arg);
+        if (arg.slot == kNoSlot && arg.count == 0) arg.kind = Arg::Kind::kSink;
+        break;
+      case Operand::Kind::kImmediate:
+        arg = {.kind = Arg::Kind::kSlot, .slot = constant(static_cast<std::uint64_t>(operand.imm))};
+        break;
+      case Operand::Kind::kSpecial:
+        arg = {.kind = Arg::Kind::kSlot, .slot = specialSlot(operand.special)};
+        break;
+      case Operand::Kind::kVariable:
+        arg = {.kind = Arg::Kind::kSlot,
+               .space = variableSpace(operand),
+               .slot = constant(variableAddress(operand) + static_cast<std::uint64_t>(operand.imm))};
+        break;
+      case Operand::Kind::kAddress: lowerAddress(operand, arg); break;
+      case Operand::Kind::kVector:
+      case Operand::Kind::kTensorAddress:
+      case Operand::Kind::kList:
+        arg.kind = Arg::Kind::kVector;
+        lowerElements(operand.elements, arg);
+        break;
+      case Operand::Kind::kSink:
+        if (!operand.elements.empty()) lowerElements(operand.elements, arg);  // "_|p"
+        break;
+      case Operand::Kind::kFunction:
+      case Operand::Kind::kLabel:
+      case Operand::Kind::kSymbol: break;
+    }
+    return arg;
+  }
+
+  void lowerAddress(const Operand& operand, Arg& arg) {
+    arg.kind = Arg::Kind::kAddress;
+    arg.offset = operand.imm;
+    if (operand.base == Operand::Base::kRegister) {
+      arg.slot = registerSlot(operand.reg);
+    } else if (operand.base == Operand::Base::kVariable) {
+      arg.space = variableSpace(operand);
+      arg.slot = constant(variableAddress(operand));
+    } else {
+      arg.slot = constant(0);
+    }
+  }
+
+  void lowerElements(const std::vector<Operand>& elements, Arg& arg) {
+    std::vector<Arg> lowered;
+    for (const Operand& element : elements) lowered.push_back(lowerOperand(element));
+    arg.first = static_cast<std::uint32_t>(program_.args.size());
+    arg.count = static_cast<std::uint32_t>(lowered.size());
+    program_.args.insert(program_.args.end(), lowered.begin(), lowered.end());
+  }
+
+  void lower(std::uint32_t index, const ptx::Cfg& cfg) {
+    const ptx::Instruction& instr = program_.function.instructions[index];
+    Op op;
+    op.decoded = instr.decoded;
+    op.instr = index;
+    if (instr.guard) {
+      op.guard = registerSlot(instr.guard->reg);
+      op.is_guard_negated = instr.guard->is_negated;
+    }
+    std::vector<Arg> args;
+    for (const Operand& operand : instr.operands) args.push_back(lowerOperand(operand));
+    op.first_arg = static_cast<std::uint32_t>(program_.args.size());
+    op.arg_count = static_cast<std::uint32_t>(args.size());
+    op.dst_count = ptx::destinationCount(*instr.decoded, instr.operands.size());
+    program_.args.insert(program_.args.end(), args.begin(), args.end());
+    if (std::holds_alternative<ptx::Branch>(instr.decoded->effect)) lowerBranch(op, instr, cfg);
+    if (std::holds_alternative<ptx::BranchIndexed>(instr.decoded->effect)) lowerTable(op, instr, cfg);
+    program_.ops.push_back(op);
+  }
+
+  OpIndex reconvergence(std::uint32_t instr, const ptx::Cfg& cfg) const {
+    const ptx::BlockId join = cfg.immediatePostDominator(cfg.blockOf(instr));
+    if (join == ptx::kExitBlock) return kNoOp;
+    return opAt(cfg.blocks()[static_cast<std::uint32_t>(join)].begin);
+  }
+
+  void lowerBranch(Op& op, const ptx::Instruction& instr, const ptx::Cfg& cfg) {
+    for (const Operand& operand : instr.operands) {
+      if (operand.kind != Operand::Kind::kLabel) continue;
+      op.target = opAt(operand.target);
+      op.leaves_loop_on_taken = leavesLoop(op.instr, operand.target, cfg);
+    }
+    if (!instr.guard) return;
+    op.reconverge = reconvergence(op.instr, cfg);
+    op.leaves_loop_on_fallthrough = leavesLoop(op.instr, op.instr + 1, cfg);
+  }
+
+  bool leavesLoop(std::uint32_t from, std::uint32_t to, const ptx::Cfg& cfg) const {
+    const ptx::BlockId source = cfg.blockOf(from);
+    if (cfg.loopDepth(source) == 0) return false;
+    if (to >= program_.function.instructions.size()) return true;
+    const ptx::BlockId target = cfg.blockOf(to);
+    if (cfg.loopDepth(target) < cfg.loopDepth(source)) return true;
+    return cfg.loopDepth(target) == cfg.loopDepth(source) && cfg.loopHeader(target) != cfg.loopHeader(source);
+  }
+
+  void lowerTable(Op& op, const ptx::Instruction& instr, const ptx::Cfg& cfg) {
+    op.reconverge = reconvergence(op.instr, cfg);
+    for (const Operand& operand : instr.operands) {
+      for (std::uint32_t t = 0; t < program_.function.branch_tables.size(); ++t) {
+        if (!operand.text.empty() && operand.text == program_.function.branch_tables[t].name) op.table = t;
+      }
+    }
+  }
+
+  unsigned narrowestSharedAccess() const {
+    unsigned narrowest = 4;
+    for (const ptx::Instruction& instr : program_.function.instructions) {
+      const ptx::Effect& effect = instr.decoded->effect;
+      const bool is_access = std::holds_alternative<ptx::Load>(effect) || std::holds_alternative<ptx::Store>(effect) ||
+                             std::holds_alternative<ptx::Atomic>(effect);
+      const Space space = instr.decoded->space();
+      const bool may_be_shared = space == Space::kShared || space == Space::kSharedCluster || space == Space::kGeneric;
+      const unsigned bytes = ptx::byteSize(instr.decoded->type());
+      if (is_access && may_be_shared && bytes != 0) narrowest = std::min(narrowest, bytes);
+    }
+    return narrowest;
+  }
+
+  const ptx::Module& module_;
+  Program program_;
+  Slice slice_;
+  std::unordered_map<std::uint64_t, std::uint64_t> address_of_;
+  std::unordered_map<std::string, bool> used_names_;
+  std::unordered_map<std::uint64_t, Slot> constant_of_;
+  std::vector<Slot> slot_of_;
+  std::vector<OpIndex> op_from_;
+  Slot next_slot_ = 0;
+};
+
+}  // namespace
+
+const SharedVariable* Program::sharedAt(std::uint64_t address) const {
+  const SharedVariable* best = nullptr;
+  for (const SharedVariable& variable : shared) {
+    const bool inside = address >= variable.offset && (variable.size == 0 || address < variable.offset + variable.size);
+    if (inside && (best == nullptr || variable.size != 0)) best = &variable;
+  }
+  return best;
+}
+
+Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel) {
+  if (kernel.is_declaration) {
+    return Error{"kernel '" + kernel.name + "' is only declared", {module.file, kernel.ptx_line, 0}};
+  }
+  return Lowering(module, kernel).run();
+}
+
+}  // namespace handoff::machine

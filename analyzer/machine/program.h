@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel made ready to run: calls inlined, everything outside the protocol slice dropped, operands resolved to
+// register slots.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/machine/lanes.h"
+#include "analyzer/ptx/decode.h"
+#include "analyzer/ptx/module.h"
+#include "analyzer/support/result.h"
+
+namespace handoff::machine {
+
+/// Index into a warp's registers; with the top bit set: into Program::constants.
+using Slot = std::uint32_t;
+inline constexpr Slot kConstantBit = 0x80000000u;
+inline constexpr Slot kNoSlot = 0xffffffffu;
+
+/// Index into Program::ops.
+using OpIndex = std::uint32_t;
+inline constexpr OpIndex kNoOp = 0xffffffffu;
+
+/// A resolved operand.
+struct Arg {
+  enum class Kind : std::uint8_t { kSlot, kAddress, kVector, kSink };
+  Kind kind = Kind::kSink;
+  bool is_negated = false;
+  ptx::Space space = ptx::Space::kGeneric;  ///< kAddress: space of the variable at the base, if it is one
+  Slot slot = kNoSlot;        ///< kSlot: the value; kAddress: the base
+  std::int64_t offset = 0;    ///< kAddress: bytes added to the base
+  std::uint32_t first = 0, count = 0;  ///< kVector: elements in Program::args; kSlot "p|q": the second one
+};
+
+/// One executed instruction.
+struct Op {
+  const ptx::Decoded* decoded = nullptr;
+  std::uint32_t instr = 0;            ///< index into Program::function.instructions
+  Slot guard = kNoSlot;
+  bool is_guard_negated = false;
+  std::uint32_t first_arg = 0, arg_count = 0, dst_count = 0;  ///< destinations come first
+  // Branches:
+  OpIndex target = kNoOp;             ///< kNoOp: the end of the kernel
+  OpIndex reconverge = kNoOp;         ///< immediate post-dominator; kNoOp: none before the end
+  std::uint32_t table = 0;            ///< brx.idx: index into Program::branch_tables
+  bool is_region_silent = false;      ///< nothing between here and `reconverge` can touch the protocol
+  bool leaves_loop_on_taken = false, leaves_loop_on_fallthrough = false;
+};
+
+/// A shared-memory variable at its place in the CTA's shared memory.
+struct SharedVariable {
+  std::string name;        ///< as in the PTX
+  std::uint64_t offset = 0;  ///< shared address
+  std::uint64_t size = 0;    ///< bytes; 0: dynamic, as much as the launch gives
+  std::uint32_t align = 1;
+};
+
+/// A scalar read of a kernel parameter: the places that a launch has to give values to.
+struct ParamRead {
+  std::uint32_t param = 0;   ///< index of the kernel parameter
+  std::uint32_t offset = 0;  ///< bytes within it
+  std::uint32_t size = 0;    ///< bytes
+  bool is_pointer = false;   ///< used as the base of global addresses
+  friend auto operator<=>(const ParamRead&, const ParamRead&) = default;
+};
+
+struct Program {
+  const ptx::Module* module = nullptr;
+  ptx::Function function;                ///< calls inlined; ops refer to its instructions
+  std::vector<SourceStack> locations;    ///< by LocId of `function` (the module's, and those of inlined calls)
+  std::vector<Op> ops;
+  std::vector<Arg> args;
+  std::vector<Lanes> constants;
+  std::uint32_t register_count = 0;      ///< slots of one warp, specials included
+  struct SpecialSlot { ptx::Special special; Slot slot; };
+  std::vector<SpecialSlot> specials;
+  std::vector<std::vector<OpIndex>> branch_tables;
+  std::vector<std::vector<Slot>> silent_writes;  ///< by op: registers that a silent region may write
+
+  std::vector<SharedVariable> shared;
+  std::uint64_t static_shared_bytes = 0;  ///< end of the static variables, from kSharedBase
+  std::uint64_t dynamic_shared_offset = 0;
+  bool has_dynamic_shared = false;
+  std::uint64_t local_bytes = 0;
+  std::vector<std::uint32_t> param_offset;  ///< by kernel parameter: place in the parameter window
+  std::uint32_t param_bytes = 0;
+  std::vector<ParamRead> param_reads;
+  std::vector<std::uint8_t> const_bytes;    ///< contents of the const window
+  std::vector<bool> const_known;
+
+  unsigned shared_granule = 4;      ///< bytes of one shadow cell: the narrowest access to shared memory
+  bool needs_shared_contents = false;  ///< a value loaded from shared memory reaches an address, a branch or a barrier
+  bool depends_on_block = false;    ///< %ctaid reaches more than global addresses
+  bool has_async_copies = false;
+  struct Limit { std::string reason; std::uint32_t instr = 0; };
+  std::vector<Limit> limits;        ///< what the program holds that cannot be modelled, whether reached or not
+
+  std::span<const Arg> argsOf(const Op& op) const { return {args.data() + op.first_arg, op.arg_count}; }
+  const ptx::Instruction& instruction(const Op& op) const { return function.instructions[op.instr]; }
+  const SourceStack& stackOf(std::uint32_t instr) const { return locations[function.instructions[instr].loc]; }
+  const SharedVariable* sharedAt(std::uint64_t address) const;
+};
+
+/// Errors: the kernel has no body, a call cannot be resolved to a bounded program (recursion).
+Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel);
+
+/// The kernel with every call to a function of the module replaced by its body. Recursive or indirect calls and
+/// functions without a body stay as calls.
+ptx::Function inlineCalls(const ptx::Module& module, const ptx::Function& kernel, std::vector<SourceStack>& locations);
+
+}  // namespace handoff::machine

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The race check: every access is compared with the last write of its bytes, every write also with the readers since.
+//
+// The order that is asked for (PTX ISA, "Memory Consistency Model: Causality Order"):
+//   generic access -> anything      the observer's clock knows the accessing thread's epoch
+//   cp.async       -> anything      the observer knows the copy to be *complete*: the issuer's wait (in its own program
+//                                   order or through synchronisation after it), or an mbarrier phase that tracks it.
+//                                   Program order does not contain the body of an asynchronous operation.
+//   anything       -> cp.async      the first access is ordered before the *issue*, since a body starts after all
+//                                   earlier instructions of its thread
+// Races between strong accesses (atomics, volatile, qualified loads and stores) are none.
+#include <variant>
+
+#include "analyzer/machine/address.h"
+#include "analyzer/machine/executor.h"
+
+namespace handoff::machine {
+
+EventId Executor::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value, bool is_strong) {
+  return outcome_.log.add({.op = step.index,
+                           .pass = ++step.warp.passes[step.index],
+                           .epoch = step.warp.clock.epoch(),
+                           .lanes = lanes,
+                           .value = value,
+                           .warp = step.warp.id,
+                           .kind = kind,
+                           .is_strong = is_strong});
+}
+
+bool Executor::isStartOrdered(EventId first, unsigned first_lane, const Warp& observer, unsigned lane) const {
+  const Event& event = outcome_.log[first];
+  if (event.warp == observer.id && first_lane == lane) return true;
+  return observer.clock.knows(lane, event.warp * kWarpSize + first_lane, event.epoch);
+}
+
+bool Executor::isCompletionKnown(EventId copy, unsigned copy_lane, const Warp& observer, unsigned lane) const {
+  const Event& event = outcome_.log[copy];
+  const CopyGroups& groups = cta_.warps[event.warp].copies;
+  const std::uint32_t group = outcome_.log.groupOf(copy, copy_lane);
+  if (groups.isRetired(copy_lane, group)) {
+    const bool own = event.warp == observer.id && copy_lane == lane;
+    if (own) return true;
+    if (observer.clock.knows(lane, event.warp * kWarpSize + copy_lane, groups.retireEpoch(copy_lane, group))) return true;
+  }
+  for (const CopyGroups::Tracked& tracked : groups.tracked(copy_lane)) {
+    if (copy < tracked.upto && observer.clock.of(lane).at(tracked.barrier) >= tracked.known_from) return true;
+  }
+  return false;
+}
+
+bool Executor::isOrdered(EventId first, unsigned first_lane, const Warp& observer, unsigned lane) const {
+  if (outcome_.log[first].kind == EventKind::kCopy) return isCompletionKnown(first, first_lane, observer, lane);
+  return isStartOrdered(first, first_lane, observer, lane);
+}
+
+// Whether the reader was ordered after the contents before the write of the pair, and had read them already.
+bool Executor::readerKnewPrevious(const Cell& cell, Access reader, bool reader_is_first, bool& saw) const {
+  const Event& event = outcome_.log[reader.event];
+  const Warp& warp = cta_.warps[event.warp];
+  // If the reader came first, the contents before the refill are still the cell's last write.
+  const WriteId previous = reader_is_first ? cell.write : cell.previous_write;
+  const ReadSetId reads = reader_is_first ? cell.reads : cell.previous_reads;
+  for (ReadSetId id = reads; id != 0; id = read_sets_[id].next) {
+    const ReadSets::Node& node = read_sets_[id];
+    const Event& other = outcome_.log[node.event];
+    if (other.warp != event.warp || other.op != event.op || !(node.lanes & laneBit(reader.lane))) continue;
+    saw |= reader_is_first ? (node.repeated & laneBit(reader.lane)) != 0 : other.epoch < event.epoch;
+  }
+  return previous != 0 && isOrdered(eventOf(previous), laneOf(previous), warp, reader.lane);
+}
+
+void Executor::report(Access first, Access second, const Cell& cell, std::uint64_t address, ptx::Space space,
+                      bool reader_is_first) {
+  const Event& a = outcome_.log[first.event];
+  const Event& b = outcome_.log[second.event];
+  const bool is_read_write = reader_is_first || b.kind == EventKind::kRead;
+  const int kind = reader_is_first ? 1 : b.kind == EventKind::kRead ? 2 : 3;
+  if (!reported_.emplace(a.op, b.op, kind).second) return;
+  const Warp& observer = cta_.warps[b.warp];
+  Conflict conflict;
+  conflict.first = first;
+  conflict.second = second;
+  conflict.space = space;
+  conflict.address = address;
+  conflict.is_source = space == ptx::Space::kGlobal;
+  conflict.same_thread = a.warp == b.warp && first.lane == second.lane;
+  conflict.start_ordered = isStartOrdered(first.event, first.lane, observer, second.lane);
+  if (a.kind == EventKind::kCopy) {
+    const CopyGroups& groups = cta_.warps[a.warp].copies;
+    conflict.group = outcome_.log.groupOf(first.event, first.lane);
+    conflict.is_committed = groups.isCommitted(first.lane, conflict.group);
+    conflict.is_retired = groups.isRetired(first.lane, conflict.group);
+    if (const auto* wait = groups.lastWaitAfter(first.lane, first.event)) conflict.wait = *wait;
+  }
+  if (is_read_write) {
+    const Access reader = reader_is_first ? first : second;
+    conflict.has_previous_tile = readerKnewPrevious(cell, reader, reader_is_first, conflict.reader_saw_previous);
+  }
+  outcome_.conflicts.push_back(conflict);
+}
+
+void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t address, ptx::Space space) {
+  const Event& read = outcome_.log[event];
+  if (cell.write != 0) {
+    const EventId writer = eventOf(cell.write);
+    const unsigned writer_lane = laneOf(cell.write);
+    if (!(read.is_strong && outcome_.log[writer].is_strong) && writer != event) {
+      const Warp& observer = cta_.warps[read.warp];
+      // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
+      const bool shared = observer.clock.isShared(lanes);
+      bool asked = false;
+      LaneMask rest = lanes;
+      while (rest != 0) {
+        const unsigned lane = lowestLane(rest);
+        rest &= rest - 1;
+        const bool is_writer = outcome_.log[writer].warp == read.warp && writer_lane == lane;
+        if (shared && asked && !is_writer) continue;
+        asked |= !is_writer;
+        if (isOrdered(writer, writer_lane, observer, lane)) continue;
+        report({writer, writer_lane}, {event, lane}, cell, address, space, /*reader_is_first=*/false);
+        break;
+      }
+    }
+  }
+  cell.reads = read_sets_.add(cell.reads, event, lanes);
+}
+
+void Executor::checkAgainstReaders(const Cell& cell, EventId event, unsigned lane, std::uint64_t address,
+                                   ptx::Space space) {
+  const Event& write = outcome_.log[event];
+  const Warp& writer = cta_.warps[write.warp];
+  for (ReadSetId id = cell.reads; id != 0; id = read_sets_[id].next) {
+    const ReadSets::Node& node = read_sets_[id];
+    const Event& read = outcome_.log[node.event];
+    if (read.is_strong && write.is_strong) continue;
+    LaneMask rest = node.lanes;
+    while (rest != 0) {
+      const unsigned reader = lowestLane(rest);
+      rest &= rest - 1;
+      if (isOrdered(node.event, reader, writer, lane)) continue;
+      report({node.event, reader}, {event, lane}, cell, address, space, /*reader_is_first=*/true);
+      break;
+    }
+  }
+}
+
+void Executor::writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t address, ptx::Space space) {
+  const Event& write = outcome_.log[event];
+  if (cell.write != 0 && eventOf(cell.write) != event) {
+    const EventId before = eventOf(cell.write);
+    const Event& old = outcome_.log[before];
+    const bool is_copy = write.kind == EventKind::kCopy || old.kind == EventKind::kCopy;
+    // The same bytes from the same source: the copies of a cooperative tail, of which any may win.
+    const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy &&
+                           outcome_.log.sourceOf(before, laneOf(cell.write)) != 0 &&
+                           outcome_.log.sourceOf(before, laneOf(cell.write)) == outcome_.log.sourceOf(event, lane);
+    const bool both_strong = write.is_strong && old.is_strong;
+    if (is_copy && !is_repeat && !both_strong &&
+        !isOrdered(before, laneOf(cell.write), cta_.warps[write.warp], lane)) {
+      report({before, laneOf(cell.write)}, {event, lane}, cell, address, space, /*reader_is_first=*/false);
+    }
+  }
+  if (cell.reads != 0) checkAgainstReaders(cell, event, lane, address, space);
+  cell.previous_write = cell.write;
+  cell.previous_reads = cell.reads;
+  cell.write = makeWrite(event, lane);
+  cell.reads = 0;
+}
+
+void Executor::readShared(const Range& range, EventId event) {
+  const unsigned granule = cta_.shadow->granule();
+  const std::uint64_t base = range.address - kSharedBase;
+  for (std::uint64_t at = base; at < base + range.bytes; at += granule) {
+    readCell(cta_.shadow->at(at), event, range.lanes, at + kSharedBase, ptx::Space::kShared);
+  }
+}
+
+void Executor::writeShared(const Range& range, EventId event) {
+  const unsigned granule = cta_.shadow->granule();
+  const std::uint64_t base = range.address - kSharedBase;
+  const unsigned lane = lowestLane(range.lanes);
+  for (std::uint64_t at = base; at < base + range.bytes; at += granule) {
+    writeCell(cta_.shadow->at(at), event, lane, at + kSharedBase, ptx::Space::kShared);
+  }
+}
+
+void Executor::readGlobal(const Range& range, EventId event) {
+  const std::uint64_t end = range.address + range.bytes;
+  for (std::uint64_t at = range.address & ~std::uint64_t{3}; at < end; at += PagedShadow::kGranule) {
+    readCell(cta_.global_shadow.at(at), event, range.lanes, at, ptx::Space::kGlobal);
+  }
+}
+
+void Executor::writeGlobal(const Range& range, EventId event) {
+  const std::uint64_t end = range.address + range.bytes;
+  for (std::uint64_t at = range.address & ~std::uint64_t{3}; at < end; at += PagedShadow::kGranule) {
+    writeCell(cta_.global_shadow.at(at), event, lowestLane(range.lanes), at, ptx::Space::kGlobal);
+  }
+}
+
+}  // namespace handoff::machine

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shadow memory: who wrote each cell last, who has read it since, and the same for the contents before.
+//
+// A cell stands for `granule` bytes, the narrowest access the kernel makes, so that neighbours never share one. It
+// holds four ids; the sets of readers are hash-consed, because a tile is read by the same few warps all over.
+//
+// The contents before the last write are kept because a race between a read and a refill can be met in either order:
+// only what came before tells whether the reader wanted the old tile (refilled too early) or the new one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/machine/event.h"
+
+namespace handoff::machine {
+
+/// An event and the lane that wrote: (event << 5) | lane; 0: never written.
+using WriteId = std::uint32_t;
+/// Index into ReadSets; 0: nobody.
+using ReadSetId = std::uint32_t;
+
+inline constexpr WriteId makeWrite(EventId event, unsigned lane) { return (event << 5) | lane; }
+inline constexpr EventId eventOf(WriteId write) { return write >> 5; }
+inline constexpr unsigned laneOf(WriteId write) { return write & 31; }
+
+struct Cell {
+  WriteId write = 0;
+  ReadSetId reads = 0;
+  WriteId previous_write = 0;
+  ReadSetId previous_reads = 0;
+};
+
+/// Interned, immutable lists of readers.
+class ReadSets {
+ public:
+  struct Node {
+    ReadSetId next = 0;
+    EventId event = 0;
+    LaneMask lanes = 0;
+    LaneMask repeated = 0;  ///< lanes for which this was not the first read of these contents by this instruction
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+
+  explicit ReadSets(const EventLog& log) : log_(log) { nodes_.emplace_back(); }
+
+  const Node& operator[](ReadSetId id) const { return nodes_[id]; }
+
+  /// `set` and a read by `lanes` of `event`. A thread's later read replaces its earlier ones: whoever is ordered after
+  /// the later one is ordered after all.
+  ReadSetId add(ReadSetId set, EventId event, LaneMask lanes);
+
+ private:
+  ReadSetId intern(const Node& node);
+  ReadSetId build(ReadSetId set, EventId event, LaneMask lanes);
+
+  struct Hash {
+    std::size_t operator()(const Node& node) const {
+      std::uint64_t h = node.next * 0x9e3779b97f4a7c15ull;
+      h = (h ^ node.event) * 0xff51afd7ed558ccdull;
+      h = (h ^ (std::uint64_t{node.repeated} << 32 | node.lanes)) * 0xc4ceb9fe1a85ec53ull;
+      return static_cast<std::size_t>(h ^ (h >> 29));
+    }
+  };
+
+  const EventLog& log_;
+  std::vector<Node> nodes_;
+  std::unordered_map<Node, ReadSetId, Hash> ids_;
+  struct { ReadSetId set = 0; EventId event = 0; LaneMask lanes = 0; ReadSetId result = 0; } last_;
+};
+
+/// The shadow of one linear range (the shared memory of a CTA).
+class Shadow {
+ public:
+  Shadow(std::uint64_t bytes, unsigned granule) : granule_(granule), cells_((bytes + granule - 1) / granule) {}
+
+  unsigned granule() const { return granule_; }
+  std::uint64_t bytes() const { return cells_.size() * granule_; }
+  Cell& at(std::uint64_t offset) { return cells_[offset / granule_]; }
+  bool contains(std::uint64_t offset, std::uint64_t size) const {
+    return offset < bytes() && size <= bytes() - offset;
+  }
+
+ private:
+  unsigned granule_;
+  std::vector<Cell> cells_;
+};
+
+/// The shadow of global memory, by pages that something touched.
+class PagedShadow {
+ public:
+  static constexpr unsigned kGranule = 4;  ///< bytes; the narrowest cp.async
+  Cell& at(std::uint64_t address) {
+    auto& page = pages_[address >> kPageShift];
+    if (!page) page = std::make_unique<Page>();
+    return page->cells[(address >> 2) & (kCells - 1)];
+  }
+  std::size_t pages() const { return pages_.size(); }
+
+ private:
+  static constexpr unsigned kPageShift = 12;
+  static constexpr unsigned kCells = 1u << (kPageShift - 2);
+  struct Page { Cell cells[kCells]; };
+  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+};
+
+}  // namespace handoff::machine

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protocol slice: which instructions can matter to a copy, a barrier, an address or a branch.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/ptx/module.h"
+
+namespace handoff::machine {
+
+struct Slice {
+  std::vector<bool> is_executed;        ///< by instruction
+  std::vector<bool> is_register_needed; ///< by RegId
+  bool needs_shared_contents = false;   ///< a value loaded from shared memory is itself needed
+  bool needs_local_contents = false;
+  bool depends_on_block = false;        ///< %ctaid reaches more than global addresses
+  bool has_async_copies = false;
+};
+
+/// `function` must have its calls inlined. Flow-insensitive: a register needed anywhere is needed everywhere.
+Slice computeSlice(const ptx::Function& function);
+
+/// True for effects that touch what the machine tracks (shared memory, copies, barriers, control flow), not only
+/// registers. Global loads are not among them: their data is unknown to the machine anyway.
+bool hasProtocolEffect(const ptx::Instruction& instruction);
+
+}  // namespace handoff::machine

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Register-only effects.
+#include "analyzer/machine/alu.h"
+
+#include "analyzer/machine/executor.h"
+
+namespace handoff::machine {
+
+namespace {
+
+bool reads(const Arg& arg) { return arg.kind == Arg::Kind::kSlot || arg.kind == Arg::Kind::kAddress; }
+
+Lanes negatedPredicate(Lanes lanes) {
+  for (std::uint64_t& word : lanes.word) word ^= 1;
+  return lanes;
+}
+
+// "mov.b64 {lo, hi}, x" and "mov.b64 x, {lo, hi}".
+Lanes packed(const std::vector<const Lanes*>& parts, unsigned part_bits) {
+  Lanes out;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    out.unknown |= parts[p]->unknown;
+    const std::uint64_t mask = part_bits >= 64 ? ~0ull : (1ull << part_bits) - 1;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      out.word[lane] |= (parts[p]->word[lane] & mask) << (p * part_bits);
+    }
+  }
+  return out;
+}
+
+Lanes part(const Lanes& whole, std::size_t index, unsigned part_bits) {
+  Lanes out;
+  out.unknown = whole.unknown;
+  const std::uint64_t mask = part_bits >= 64 ? ~0ull : (1ull << part_bits) - 1;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) out.word[lane] = (whole.word[lane] >> (index * part_bits)) & mask;
+  return out;
+}
+
+}  // namespace
+
+void Executor::operator()(const ptx::Alu& effect, const Step& step) {
+  const Op& op = step.op;
+  if (op.dst_count == 0 || op.arg_count < 2) return;
+  const Arg& destination = arg(op, 0);
+  const Arg& first = arg(op, op.dst_count);
+  const unsigned bits = bitWidth(op.decoded->type());
+  const bool is_wide = op.decoded->type() == ptx::Type::kB128;
+  if (destination.kind == Arg::Kind::kVector && effect.op == ptx::AluOp::kMov && !is_wide) {
+    const Lanes whole = value(step.warp, first.slot);
+    for (std::uint32_t i = 0; i < destination.count; ++i) {
+      assign(step.warp, program_.args[destination.first + i], part(whole, i, bits / destination.count), step.lanes);
+    }
+    return;
+  }
+  if (first.kind == Arg::Kind::kVector && effect.op == ptx::AluOp::kMov && !is_wide) {
+    std::vector<const Lanes*> parts;
+    for (std::uint32_t i = 0; i < first.count; ++i) {
+      parts.push_back(&value(step.warp, program_.args[first.first + i].slot));
+    }
+    return assign(step.warp, destination, packed(parts, bits / std::max(first.count, 1u)), step.lanes);
+  }
+  std::array<const Lanes*, 6> sources{};
+  std::array<Lanes, 6> changed;
+  std::size_t count = 0;
+  for (std::uint32_t i = op.dst_count; i < op.arg_count && count < sources.size(); ++i) {
+    const Arg& source = arg(op, i);
+    if (!reads(source) || is_wide) return forgetDestinations(step);
+    sources[count] = &value(step.warp, source.slot);
+    if (source.is_negated) sources[count] = &(changed[count] = negatedPredicate(*sources[count]));
+    ++count;
+  }
+  const bool has_second = destination.kind == Arg::Kind::kSlot && destination.count != 0;
+  Lanes second;
+  const Lanes result = evaluate(*op.decoded, effect.op, {sources.data(), count}, has_second ? &second : nullptr);
+  assign(step.warp, destination, result, step.lanes);
+  if (has_second) assign(step.warp, program_.args[destination.first], second, step.lanes);
+}
+
+void Executor::operator()(const ptx::Opaque&, const Step& step) { forgetDestinations(step); }
+
+namespace {
+
+struct Shuffle {
+  std::uint64_t from = 0;
+  bool in_range = false;
+};
+
+// PTX ISA, "shfl.sync": the source lane and whether it lies within the segment.
+Shuffle shuffleSource(const ptx::Decoded& decoded, unsigned lane, std::uint64_t b, std::uint64_t c) {
+  const unsigned clamp = c & 0x1f, segment = (c >> 8) & 0x1f;
+  const unsigned max_lane = (lane & segment) | (clamp & ~segment);
+  const unsigned min_lane = lane & segment;
+  const int offset = static_cast<int>(b & 0x1f);
+  int from = 0;
+  bool ok = false;
+  if (decoded.has("up")) {
+    from = static_cast<int>(lane) - offset;
+    ok = from >= static_cast<int>(max_lane);
+  } else if (decoded.has("down")) {
+    from = static_cast<int>(lane) + offset;
+    ok = from <= static_cast<int>(max_lane);
+  } else if (decoded.has("bfly")) {
+    from = static_cast<int>(lane) ^ offset;
+    ok = from <= static_cast<int>(max_lane);
+  } else {
+    from = static_cast<int>(min_lane | (static_cast<unsigned>(offset) & ~segment));
+    ok = from <= static_cast<int>(max_lane);
+  }
+  return {ok ? static_cast<std::uint64_t>(from) : lane, ok};
+}
+
+}  // namespace
+
+void Executor::operator()(const ptx::Collective& effect, const Step& step) {
+  const Op& op = step.op;
+  Warp& warp = step.warp;
+  const Arg& destination = arg(op, 0);
+  const auto source = [&](unsigned i) -> const Lanes& { return value(warp, arg(op, op.dst_count + i).slot); };
+  const auto all = [&](std::uint64_t word, LaneMask unknown) {
+    Lanes lanes;
+    lanes.word.fill(word);
+    lanes.unknown = unknown;
+    assign(warp, destination, lanes, step.lanes);
+  };
+  switch (effect.op) {
+    case ptx::CollectiveOp::kActivemask: return all(step.lanes, 0);
+    case ptx::CollectiveOp::kElect: {
+      // Which lane is elected is unspecified; it is one lane, the same each time. The machine takes the lowest.
+      const unsigned leader = lowestLane(step.lanes);
+      Lanes predicate;
+      predicate.word[leader] = 1;
+      if (destination.kind == Arg::Kind::kSlot && destination.count != 0) {
+        all(leader, 0);
+        return assign(warp, program_.args[destination.first], predicate, step.lanes);
+      }
+      if (destination.count != 0) return assign(warp, program_.args[destination.first], predicate, step.lanes);
+      return assign(warp, destination, predicate, step.lanes);
+    }
+    case ptx::CollectiveOp::kVote: {
+      Lanes votes = source(0);
+      if (arg(op, op.dst_count).is_negated) votes = negatedPredicate(votes);
+      LaneMask ballot = 0;
+      forEachLane(step.lanes, [&](unsigned lane) { ballot |= (votes.word[lane] & 1) ? laneBit(lane) : 0; });
+      const LaneMask unknown = votes.unknown & step.lanes ? kAllLanes : 0;
+      if (op.decoded->has("ballot")) return all(ballot, unknown);
+      if (op.decoded->has("any")) return all(ballot != 0, ballot & ~votes.unknown ? 0 : unknown);
+      if (op.decoded->has("all")) return all(ballot == step.lanes, step.lanes & ~ballot & ~votes.unknown ? 0 : unknown);
+      return all(ballot == 0 || ballot == step.lanes, unknown);
+    }
+    case ptx::CollectiveOp::kShfl: {
+      const Lanes &words = source(0), &b = source(1), &c = source(2);
+      Lanes out, in_range;
+      forEachLane(step.lanes, [&](unsigned lane) {
+        const Shuffle s = shuffleSource(*op.decoded, lane, b.word[lane], c.word[lane]);
+        out.word[lane] = words.word[s.from];
+        in_range.word[lane] = s.in_range;
+        const bool unknown = !words.isKnown(static_cast<unsigned>(s.from)) || !b.isKnown(lane) || !c.isKnown(lane);
+        if (unknown) out.unknown |= laneBit(lane);
+      });
+      assign(warp, destination, out, step.lanes);
+      if (destination.kind == Arg::Kind::kSlot && destination.count != 0) {
+        assign(warp, program_.args[destination.first], in_range, step.lanes);
+      }
+      return;
+    }
+    case ptx::CollectiveOp::kMatch:
+    case ptx::CollectiveOp::kRedux: break;
+  }
+  const Lanes& words = source(0);
+  if ((words.unknown & step.lanes) != 0) return forgetDestinations(step);
+  if (effect.op == ptx::CollectiveOp::kMatch && op.decoded->has("any")) {
+    Lanes out;
+    forEachLane(step.lanes, [&](unsigned lane) {
+      forEachLane(step.lanes, [&](unsigned other) {
+        if (words.word[other] == words.word[lane]) out.word[lane] |= laneBit(other);
+      });
+    });
+    return assign(warp, destination, out, step.lanes);
+  }
+  if (effect.op == ptx::CollectiveOp::kRedux && (op.decoded->has("add") || op.decoded->has("or") ||
+                                                 op.decoded->has("and"))) {
+    std::uint64_t result = op.decoded->has("and") ? 0xffffffff : 0;
+    forEachLane(step.lanes, [&](unsigned lane) {
+      if (op.decoded->has("add")) result += words.word[lane];
+      if (op.decoded->has("or")) result |= words.word[lane];
+      if (op.decoded->has("and")) result &= words.word[lane];
+    });
+    return all(result & 0xffffffff, 0);
+  }
+  forgetDestinations(step);
+}
+
+}  // namespace handoff::machine

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Barriers among threads (bar, barrier, bar.warp.sync) and thread fences. They order threads; none completes a copy.
+#include "analyzer/machine/executor.h"
+
+namespace handoff::machine {
+
+std::size_t Executor::isolate(const Step& step) {
+  Warp& warp = step.warp;
+  Fragment& fragment = warp.fragments[step.fragment];
+  if (fragment.lanes == step.lanes) return step.fragment;
+  warp.joins.push_back({.pc = step.index + 1, .expected = fragment.lanes, .parent = fragment.join});
+  const int join = static_cast<int>(warp.joins.size()) - 1;
+  Fragment apart = fragment;
+  apart.lanes = step.lanes;
+  apart.join = join;
+  fragment.lanes &= ~step.lanes;
+  fragment.join = join;
+  warp.fragments.push_back(apart);
+  return warp.fragments.size() - 1;
+}
+
+void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
+  const Op& op = step.op;
+  Warp& warp = step.warp;
+  const bool is_red = effect.op == ptx::BarrierOp::kRed;
+  const unsigned sources = op.arg_count - op.dst_count;
+  if (sources == 0) return notModelled(step);
+  const auto id = uniformValue(warp, arg(op, op.dst_count), step.lanes);
+  const bool has_count = sources > (is_red ? 2u : 1u);
+  const auto count = has_count ? uniformValue(warp, arg(op, op.dst_count + 1), step.lanes) : std::optional<std::uint64_t>(0);
+  forgetDestinations(step);
+  if (!id || !count || *id >= kBarriersPerCta) {
+    addLimit("the number or the thread count of '" + op.decoded->opcode + "' is unknown or out of range", op.instr);
+    return;
+  }
+  const bool waits = effect.op != ptx::BarrierOp::kArrive;
+  const EventId event = log(step, waits ? EventKind::kCtaSync : EventKind::kCtaArrive, step.lanes,
+                            static_cast<std::uint32_t>(*id));
+  // ".aligned" asks for all threads of the warp to execute the same barrier; exited threads do not execute anything.
+  if (effect.is_aligned && step.lanes != warp.live) {
+    addMisuse(step, {.kind = Misuse::Kind::kDivergentBarrier, .event = event, .lanes = step.lanes, .value = *id,
+                     .wanted = warp.live});
+  }
+  CtaBarrier& barrier = cta_.barriers[*id];
+  if (barrier.isActive() && barrier.expectedThreads() != *count) {
+    addMisuse(step, {.kind = Misuse::Kind::kBarrierCountMismatch, .event = event, .lanes = step.lanes, .value = *count,
+                     .wanted = barrier.expectedThreads(), .other = barrier.arrivals().front().event});
+  }
+  warp.clock.publish(step.lanes, barrier.clock());
+  barrier.arrive({warp.id, step.lanes, waits, event}, static_cast<std::uint32_t>(*count));
+  if (waits) {
+    Fragment& fragment = warp.fragments[isolate(step)];
+    fragment.state = Fragment::State::kAtCtaBarrier;
+    fragment.barrier = static_cast<std::uint32_t>(*id);
+  }
+  completeBarriers();
+}
+
+void Executor::completeBarriers() {
+  for (unsigned id = 0; id < kBarriersPerCta; ++id) {
+    if (cta_.barriers[id].isComplete(cta_.live)) completeBarrier(id);
+  }
+}
+
+void Executor::completeBarrier(unsigned id) {
+  const ClockRef clock = cta_.barriers[id].releaseClock();
+  cta_.barriers[id].reset();
+  for (Warp& warp : cta_.warps) {
+    for (Fragment& fragment : warp.fragments) {
+      if (fragment.state != Fragment::State::kAtCtaBarrier || fragment.barrier != id) continue;
+      warp.clock.adopt(fragment.lanes, clock);
+      fragment.state = Fragment::State::kReady;
+    }
+  }
+  progress();
+}
+
+void Executor::operator()(const ptx::WarpBarrier&, const Step& step) {
+  Warp& warp = step.warp;
+  const auto mask = uniformValue(warp, arg(step.op, 0), step.lanes);
+  if (!mask) addLimit("the mask of 'bar.warp.sync' is unknown or differs by thread", step.op.instr);
+  const LaneMask wanted = mask ? static_cast<LaneMask>(*mask) : step.lanes;
+  log(step, EventKind::kWarpSync, step.lanes, wanted);
+  Fragment& fragment = warp.fragments[isolate(step)];
+  fragment.state = Fragment::State::kAtWarpBarrier;
+  fragment.barrier = wanted;
+  releaseWarpBarrier(warp);
+}
+
+void Executor::releaseWarpBarrier(Warp& warp) {
+  for (const Fragment& first : warp.fragments) {
+    if (first.state != Fragment::State::kAtWarpBarrier) continue;
+    const LaneMask mask = first.barrier;
+    LaneMask arrived = 0;
+    for (const Fragment& fragment : warp.fragments) {
+      if (fragment.state == Fragment::State::kAtWarpBarrier && fragment.barrier == mask) arrived |= fragment.lanes;
+    }
+    if ((mask & warp.live & ~arrived) != 0) continue;
+    warp.clock.exchange(arrived);
+    for (Fragment& fragment : warp.fragments) {
+      if (fragment.state == Fragment::State::kAtWarpBarrier && fragment.barrier == mask) {
+        fragment.state = Fragment::State::kReady;
+      }
+    }
+    progress();
+  }
+}
+
+void Executor::operator()(const ptx::Fence& effect, const Step& step) {
+  if (effect.kind != ptx::FenceKind::kThread) return;
+  Warp& warp = step.warp;
+  if (warp.has_to_acquire) {
+    warp.clock.learn(step.lanes, warp.to_acquire);
+    warp.to_acquire = Clock();
+    warp.has_to_acquire = false;
+  }
+  auto released = std::make_shared<Clock>();
+  warp.clock.publish(step.lanes, *released);
+  warp.released_by_fence = std::move(released);
+}
+
+}  // namespace handoff::machine

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Branches, divergence, calls, and what happens when a branch depends on data the machine does not have.
+#include <deque>
+#include <unordered_set>
+#include <variant>
+
+#include "analyzer/machine/executor.h"
+#include "analyzer/machine/slice.h"
+
+namespace handoff::machine {
+
+namespace {
+
+/// A loop whose exit depends on unknown data runs this often before it is left.
+constexpr std::uint32_t kUnknownLoopPasses = 2;
+/// Larger regions are not searched for effects.
+constexpr std::size_t kMaxRegionOps = 20'000;
+
+}  // namespace
+
+void Executor::branchTo(Warp& warp, std::size_t fragment, OpIndex target) {
+  warp.fragments[fragment].pc = target == kNoOp ? static_cast<OpIndex>(program_.ops.size()) : target;
+}
+
+void Executor::split(const Step& step, LaneMask taken, OpIndex target) {
+  Warp& warp = step.warp;
+  Fragment& fragment = warp.fragments[step.fragment];
+  const LaneMask rest = fragment.lanes & ~taken;
+  if (rest == 0) return branchTo(warp, step.fragment, target);
+  if (taken == 0) return;
+  int join = fragment.join;
+  // Lanes that leave a loop one by one all meet at the same place: one join serves them.
+  const bool shares_join = join >= 0 && warp.joins[join].pc == step.op.reconverge;
+  if (!shares_join && step.op.reconverge != kNoOp) {
+    warp.joins.push_back({.pc = step.op.reconverge, .expected = fragment.lanes, .parent = fragment.join});
+    join = static_cast<int>(warp.joins.size()) - 1;
+  }
+  fragment.lanes = rest;
+  fragment.join = join;
+  Fragment other{.pc = target == kNoOp ? static_cast<OpIndex>(program_.ops.size()) : target, .lanes = taken, .join = join};
+  warp.fragments.push_back(other);
+}
+
+LaneMask Executor::decideUnknown(const Step& step, LaneMask unknown) {
+  const bool is_branch = std::holds_alternative<ptx::Branch>(step.op.decoded->effect);
+  bool holds = options_.take_unknown_branches;
+  const bool leaves = step.op.leaves_loop_on_taken || step.op.leaves_loop_on_fallthrough;
+  if (is_branch && leaves) {
+    const bool leave_now = ++step.warp.passes[step.index] >= kUnknownLoopPasses;
+    holds = step.op.leaves_loop_on_taken == leave_now;
+    addLimit("the loop's exit depends on data that is not known before the launch; it was left after " +
+                 std::to_string(kUnknownLoopPasses) + " passes",
+             step.op.instr);
+    return holds ? unknown : 0;
+  }
+  addLimit(std::string(is_branch ? "the branch depends" : "the instruction's predicate depends") +
+               " on data that is not known before the launch; both values were tried for all threads alike",
+           step.op.instr);
+  return holds ? unknown : 0;
+}
+
+const Executor::SilentRegion& Executor::silentRegion(OpIndex branch) {
+  SilentRegion& region = silent_regions_[branch];
+  if (silent_known_[branch]) return region;
+  silent_known_[branch] = 1;
+  const Op& op = program_.ops[branch];
+  if (op.reconverge == kNoOp) return region;
+  std::unordered_set<OpIndex> seen;
+  std::unordered_set<Slot> written;
+  std::deque<OpIndex> work{branch + 1, op.target};
+  const auto noteWrites = [&](const Arg& destination, const auto& self) -> void {
+    if (destination.kind == Arg::Kind::kSlot && destination.slot != kNoSlot) written.insert(destination.slot);
+    for (std::uint32_t i = 0; i < destination.count; ++i) self(program_.args[destination.first + i], self);
+  };
+  while (!work.empty()) {
+    const OpIndex at = work.front();
+    work.pop_front();
+    if (at == op.reconverge || !seen.insert(at).second) continue;
+    if (at >= program_.ops.size() || seen.size() > kMaxRegionOps) return region;
+    const Op& inner = program_.ops[at];
+    const ptx::Instruction& instr = program_.instruction(inner);
+    const bool is_store = std::holds_alternative<ptx::Store>(inner.decoded->effect) &&
+                          inner.decoded->space() != ptx::Space::kGlobal;
+    if (hasProtocolEffect(instr) || is_store || std::holds_alternative<ptx::BranchIndexed>(inner.decoded->effect)) {
+      return region;
+    }
+    for (std::uint32_t d = 0; d < inner.dst_count; ++d) noteWrites(arg(inner, d), noteWrites);
+    if (std::holds_alternative<ptx::Branch>(inner.decoded->effect)) {
+      work.push_back(inner.target);
+      if (inner.guard == kNoSlot) continue;
+    }
+    work.push_back(at + 1);
+  }
+  region.is_silent = true;
+  region.written.assign(written.begin(), written.end());
+  return region;
+}
+
+// Nothing between the branch and the place where its sides meet can touch the protocol: go there, forgetting what the
+// sides would have computed.
+bool Executor::skipSilentRegion(const Step& step, LaneMask unknown) {
+  const Fragment& fragment = step.warp.fragments[step.fragment];
+  if (unknown != fragment.lanes) return false;
+  const SilentRegion& region = silentRegion(step.index);
+  if (!region.is_silent) return false;
+  for (const Slot slot : region.written) step.warp.registers[slot].unknown |= fragment.lanes;
+  branchTo(step.warp, step.fragment, step.op.reconverge);
+  return true;
+}
+
+void Executor::operator()(const ptx::Branch&, const Step& step) {
+  if (step.op.guard == kNoSlot) return branchTo(step.warp, step.fragment, step.op.target);
+  const LaneMask lanes = step.warp.fragments[step.fragment].lanes;
+  const LaneMask unknown = value(step.warp, step.op.guard).unknown & lanes;
+  LaneMask taken = step.lanes & ~unknown;
+  if (unknown != 0) {
+    if (skipSilentRegion(step, unknown)) return;
+    taken |= decideUnknown(step, unknown);
+  }
+  split(step, taken, step.op.target);
+}
+
+void Executor::operator()(const ptx::BranchIndexed&, const Step& step) {
+  if (step.op.table >= program_.branch_tables.size()) return notModelled(step);
+  const auto& targets = program_.branch_tables[step.op.table];
+  const auto index = uniformValue(step.warp, arg(step.op, 0), step.lanes);
+  if (!index || targets.empty()) {
+    addLimit("an indexed branch whose index is unknown or differs by thread; its first target was taken", step.op.instr);
+    return branchTo(step.warp, step.fragment, targets.empty() ? kNoOp : targets[0]);
+  }
+  branchTo(step.warp, step.fragment, *index < targets.size() ? targets[*index] : kNoOp);
+}
+
+void Executor::notModelled(const Step& step) {
+  addLimit("'" + step.op.decoded->opcode + "' is not modelled", step.op.instr);
+  forgetDestinations(step);
+}
+
+void Executor::operator()(const ptx::Unmodelled&, const Step& step) { notModelled(step); }
+
+void Executor::operator()(const ptx::Call&, const Step& step) {
+  // What is left of calls after inlining: functions of the device runtime, recursion, function pointers.
+  const ptx::Instruction& instr = program_.instruction(step.op);
+  std::string name = "a function pointer";
+  for (const ptx::Operand& operand : instr.operands) {
+    if (operand.kind == ptx::Operand::Kind::kFunction) name = "'" + operand.text + "'";
+  }
+  forgetDestinations(step);
+  static constexpr std::string_view kHarmless[] = {"'vprintf'", "'malloc'", "'free'", "'__nv_", "'__assertfail'"};
+  for (const std::string_view harmless : kHarmless) {
+    if (name.starts_with(harmless)) {
+      if (name == "'__assertfail'") exitLanes(step.warp, step.fragment, step.lanes);
+      return;
+    }
+  }
+  addLimit("the call to " + name + " is not modelled", step.op.instr);
+}
+
+void Executor::operator()(const ptx::Return&, const Step& step) { exitLanes(step.warp, step.fragment, step.lanes); }
+void Executor::operator()(const ptx::Exit&, const Step& step) { exitLanes(step.warp, step.fragment, step.lanes); }
+void Executor::operator()(const ptx::Trap&, const Step& step) { exitLanes(step.warp, step.fragment, step.lanes); }
+
+}  // namespace handoff::machine

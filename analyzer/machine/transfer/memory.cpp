@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads, stores and atomics of the generic proxy, in every space.
+#include <algorithm>
+
+#include "analyzer/machine/address.h"
+#include "analyzer/machine/alu.h"
+#include "analyzer/machine/executor.h"
+
+namespace handoff::machine {
+
+using ptx::Space;
+
+bool Bytes::read(std::uint64_t at, unsigned size, std::uint64_t& word) const {
+  word = 0;
+  for (unsigned i = 0; i < size; ++i) {
+    if (!known[at + i]) return false;
+    word |= std::uint64_t{value[at + i]} << (8 * i);
+  }
+  return true;
+}
+
+void Bytes::write(std::uint64_t at, unsigned size, std::uint64_t word, bool is_known) {
+  for (unsigned i = 0; i < size; ++i) {
+    value[at + i] = static_cast<std::uint8_t>(i < 8 ? word >> (8 * i) : 0);
+    known[at + i] = is_known;
+  }
+}
+
+namespace {
+
+bool isStrong(const ptx::Decoded& decoded) {
+  return decoded.sem != ptx::Sem::kNone && decoded.sem != ptx::Sem::kWeak;
+}
+
+std::uint64_t signedWord(std::uint64_t word, ptx::Type type) {
+  // Registers may be wider than the loaded type: ld.s8 into a 32-bit register extends the sign.
+  if (!ptx::isSigned(type)) return word;
+  const unsigned shift = 64 - bitWidth(type);
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(word << shift) >> shift);
+}
+
+}  // namespace
+
+std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& operand, Space space) {
+  std::vector<Resolved> parts;
+  const Lanes words = addressWords(step.warp, operand);
+  const LaneMask known = step.lanes & ~words.unknown;
+  if ((step.lanes & words.unknown) != 0 && space != Space::kGlobal) {
+    addLimit("the address of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch",
+             step.op.instr);
+  }
+  if (space != Space::kGeneric) {
+    if (space == Space::kSharedCluster) space = Space::kShared;
+    if (known != 0) parts.push_back({space, words, known});
+    return parts;
+  }
+  forEachLane(known, [&](unsigned lane) {
+    const Location at = classify(words.word[lane]);
+    auto part = std::find_if(parts.begin(), parts.end(), [&](const Resolved& r) { return r.space == at.space; });
+    if (part == parts.end()) part = parts.insert(part, {at.space, {}, 0});
+    part->address.word[lane] = at.offset;
+    part->lanes |= laneBit(lane);
+  });
+  return parts;
+}
+
+bool Executor::checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes) {
+  const bool inside = address >= kSharedBase && cta_.shadow->contains(address - kSharedBase, bytes);
+  if (!inside) {
+    addLimit("'" + step.op.decoded->opcode + "' reaches shared memory outside of what the launch gives (address " +
+                 std::to_string(address - kSharedBase) + ", thread " +
+                 std::to_string(step.warp.id * kWarpSize + lowestLane(lanes)) + ")",
+             step.op.instr);
+  }
+  return inside;
+}
+
+Bytes* Executor::privateBytes(Warp& warp, unsigned lane, Space space, std::uint64_t& address) {
+  if (space == Space::kParam) {
+    if (address < kCallParamBase) return nullptr;
+    address -= kCallParamBase;
+  }
+  return warp.local.empty() ? nullptr : &warp.local[lane];
+}
+
+void Executor::loadPrivate(const Step& step, const Resolved& part, unsigned element_bytes) {
+  const auto destinations = elements(arg(step.op, 0));
+  for (std::size_t e = 0; e < destinations.size(); ++e) {
+    Lanes out;
+    forEachLane(part.lanes, [&](unsigned lane) {
+      std::uint64_t at = part.address.word[lane] + e * element_bytes, word = 0;
+      bool known = false;
+      if (part.space == Space::kConst) {
+        if (at + element_bytes <= program_.const_bytes.size()) {
+          known = true;
+          for (unsigned i = 0; i < element_bytes && i < 8; ++i) {
+            known = known && program_.const_known[at + i];
+            word |= std::uint64_t{program_.const_bytes[at + i]} << (8 * i);
+          }
+        }
+      } else if (Bytes* bytes = privateBytes(step.warp, lane, part.space, at); bytes != nullptr) {
+        known = bytes->contains(at, element_bytes) && bytes->read(at, element_bytes, word);
+      } else if (at + element_bytes <= launch_.param_bytes.size()) {
+        known = true;
+        for (unsigned i = 0; i < element_bytes && i < 8; ++i) {
+          known = known && launch_.param_known[at + i];
+          word |= std::uint64_t{launch_.param_bytes[at + i]} << (8 * i);
+        }
+      }
+      out.word[lane] = signedWord(word, step.op.decoded->type());
+      if (!known) out.unknown |= laneBit(lane);
+    });
+    assign(step.warp, *destinations[e], out, part.lanes);
+  }
+}
+
+void Executor::storePrivate(const Step& step, const Resolved& part, unsigned element_bytes) {
+  const auto sources = elements(arg(step.op, 1));
+  for (std::size_t e = 0; e < sources.size(); ++e) {
+    const Lanes& words = value(step.warp, sources[e]->slot);
+    forEachLane(part.lanes, [&](unsigned lane) {
+      std::uint64_t at = part.address.word[lane] + e * element_bytes;
+      Bytes* bytes = privateBytes(step.warp, lane, part.space, at);
+      if (bytes != nullptr && bytes->contains(at, element_bytes)) {
+        bytes->write(at, element_bytes, words.word[lane], words.isKnown(lane));
+      }
+    });
+  }
+}
+
+void Executor::loadShared(const Step& step, const Resolved& part, unsigned element_bytes) {
+  const ptx::Decoded& decoded = *step.op.decoded;
+  const auto destinations = elements(arg(step.op, 0));
+  const std::uint32_t bytes = element_bytes * static_cast<std::uint32_t>(destinations.size());
+  const bool strong = isStrong(decoded);
+  const EventId event = log(step, EventKind::kRead, part.lanes, 0, strong);
+  LaneMask rest = part.lanes, valid = 0;
+  while (rest != 0) {
+    // Lanes that read the same address (a broadcast) make one range.
+    const std::uint64_t address = part.address.word[lowestLane(rest)];
+    LaneMask same = 0;
+    forEachLane(rest, [&](unsigned lane) { same |= part.address.word[lane] == address ? laneBit(lane) : 0; });
+    rest &= ~same;
+    if (!checkSharedRange(step, address, bytes, same)) continue;
+    valid |= same;
+    readShared({address, bytes, same}, event);
+  }
+  if (strong) {
+    forEachLane(valid, [&](unsigned lane) { acquireFlag(step.warp, laneBit(lane), part.address.word[lane], decoded.sem); });
+    step.warp.has_polled_flag = true;
+  }
+  if (!program_.needs_shared_contents) return assignUnknown(step.warp, arg(step.op, 0), part.lanes);
+  for (std::size_t e = 0; e < destinations.size(); ++e) {
+    Lanes out;
+    out.unknown = part.lanes;
+    forEachLane(valid, [&](unsigned lane) {
+      std::uint64_t word = 0;
+      const std::uint64_t at = sharedOffset(part.address.word[lane]) + e * element_bytes;
+      if (element_bytes > 8 || !cta_.shared.read(at, element_bytes, word)) return;
+      out.word[lane] = signedWord(word, decoded.type());
+      out.unknown &= ~laneBit(lane);
+    });
+    assign(step.warp, *destinations[e], out, part.lanes);
+  }
+}
+
+void Executor::storeShared(const Step& step, const Resolved& part, unsigned element_bytes) {
+  const ptx::Decoded& decoded = *step.op.decoded;
+  const auto sources = elements(arg(step.op, 1));
+  const std::uint32_t bytes = element_bytes * static_cast<std::uint32_t>(sources.size());
+  const bool strong = isStrong(decoded);
+  const EventId event = log(step, EventKind::kWrite, part.lanes, 0, strong);
+  forEachLane(part.lanes, [&](unsigned lane) {
+    const std::uint64_t address = part.address.word[lane];
+    if (!checkSharedRange(step, address, bytes, laneBit(lane))) return;
+    writeShared({address, bytes, laneBit(lane)}, event);
+    if (strong) releaseFlag(step.warp, laneBit(lane), address, decoded.sem, /*is_rmw=*/false);
+    if (!program_.needs_shared_contents) return;
+    for (std::size_t e = 0; e < sources.size(); ++e) {
+      const Lanes& words = value(step.warp, sources[e]->slot);
+      const bool known = words.isKnown(lane) && element_bytes <= 8;
+      cta_.shared.write(sharedOffset(address) + e * element_bytes, element_bytes, words.word[lane], known);
+    }
+  });
+  if (strong) progress();
+}
+
+void Executor::storeGlobal(const Step& step, const Resolved& part, unsigned bytes) {
+  if (!program_.has_async_copies) return;
+  const EventId event = log(step, EventKind::kWrite, part.lanes, 0, isStrong(*step.op.decoded));
+  forEachLane(part.lanes, [&](unsigned lane) { writeGlobal({part.address.word[lane], bytes, laneBit(lane)}, event); });
+}
+
+void Executor::operator()(const ptx::Load&, const Step& step) {
+  const Space space = step.op.decoded->space();
+  if (space == Space::kGlobal || space == Space::kTex) return forgetDestinations(step);
+  const unsigned a = addressOperand(step.op, 1);
+  if (a == step.op.arg_count) return notModelled(step);
+  const unsigned bytes = ptx::byteSize(step.op.decoded->type());
+  if (bytes == 0) return notModelled(step);
+  const auto parts = resolve(step, arg(step.op, a), space);
+  LaneMask done = 0;
+  for (const Resolved& part : parts) {
+    done |= part.lanes;
+    switch (part.space) {
+      case Space::kShared: loadShared(step, part, bytes); break;
+      case Space::kLocal:
+      case Space::kParam:
+      case Space::kConst: loadPrivate(step, part, bytes); break;
+      default: assignUnknown(step.warp, arg(step.op, 0), part.lanes);
+    }
+  }
+  if (done != step.lanes) assignUnknown(step.warp, arg(step.op, 0), step.lanes & ~done);
+}
+
+void Executor::operator()(const ptx::Store&, const Step& step) {
+  const Space space = step.op.decoded->space();
+  const unsigned bytes = ptx::byteSize(step.op.decoded->type());
+  if (bytes == 0 || step.op.arg_count < 2 || arg(step.op, 0).kind != Arg::Kind::kAddress) return notModelled(step);
+  const auto count = static_cast<unsigned>(elements(arg(step.op, 1)).size());
+  for (const Resolved& part : resolve(step, arg(step.op, 0), space)) {
+    switch (part.space) {
+      case Space::kShared: storeShared(step, part, bytes); break;
+      case Space::kLocal:
+      case Space::kParam: storePrivate(step, part, bytes); break;
+      case Space::kGlobal: storeGlobal(step, part, bytes * count); break;
+      default: break;
+    }
+  }
+}
+
+void Executor::matrixAccess(const Step& step, bool is_store) {
+  // Row r of matrix m is addressed by lane 8 m + r; the whole warp receives its bytes. .x1 uses lanes 0-7, and so on.
+  const ptx::Decoded& decoded = *step.op.decoded;
+  const unsigned a = addressOperand(step.op, 0);
+  if (a == step.op.arg_count) return notModelled(step);
+  constexpr std::uint32_t kRowBytes = 16;
+  const unsigned rows_per_matrix = decoded.has("m16n16") ? 16 : 8;
+  const unsigned rows = std::min(kWarpSize, decoded.vector * rows_per_matrix);
+  const LaneMask row_lanes = rows >= kWarpSize ? kAllLanes : laneBit(rows) - 1;
+  const Space space = decoded.space();
+  for (const Resolved& part : resolve(step, arg(step.op, a), space)) {
+    if (part.space != Space::kShared) continue;
+    const EventId event = log(step, is_store ? EventKind::kWrite : EventKind::kRead, step.lanes);
+    forEachLane(part.lanes & row_lanes, [&](unsigned lane) {
+      const std::uint64_t address = part.address.word[lane];
+      if (!checkSharedRange(step, address, kRowBytes, laneBit(lane))) return;
+      if (is_store) {
+        writeShared({address, kRowBytes, laneBit(lane)}, event);
+        if (program_.needs_shared_contents) cta_.shared.write(sharedOffset(address), kRowBytes, 0, /*is_known=*/false);
+      } else {
+        readShared({address, kRowBytes, step.lanes}, event);
+      }
+    });
+  }
+  if (!is_store) forgetDestinations(step);
+}
+
+void Executor::operator()(const ptx::LdMatrix&, const Step& step) { matrixAccess(step, /*is_store=*/false); }
+void Executor::operator()(const ptx::StMatrix&, const Step& step) { matrixAccess(step, /*is_store=*/true); }
+
+void Executor::acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem) {
+  const auto flag = cta_.flags.find(key);
+  if (flag == cta_.flags.end()) return;
+  if (sem == ptx::Sem::kAcquire || sem == ptx::Sem::kAcqRel) return warp.clock.learn(lanes, flag->second);
+  warp.to_acquire.join(flag->second);  // a later fence by this warp turns the relaxed read into an acquire pattern
+  warp.has_to_acquire = true;
+}
+
+void Executor::releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw) {
+  Clock clock;
+  if (is_rmw) {
+    if (const auto flag = cta_.flags.find(key); flag != cta_.flags.end()) clock = flag->second;
+  }
+  if (sem == ptx::Sem::kRelease || sem == ptx::Sem::kAcqRel) warp.clock.publish(lanes, clock);
+  if (warp.released_by_fence) clock.join(*warp.released_by_fence);
+  cta_.flags[key] = std::move(clock);
+}
+
+}  // namespace handoff::machine
