@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 
 namespace handoff::ptx {
@@ -84,17 +83,28 @@ void DebugInfo::addFile(std::uint32_t index, std::string_view path) {
 
 void DebugInfo::beginString(std::string_view label) { string_labels_[label] = strings_.size(); }
 
-const std::string& DebugInfo::functionName(const Node& node) {
-  std::string mangled;
+std::uint32_t DebugInfo::internName(std::string mangled) {
+  std::string name = demangle(mangled);
+  const auto [entry, is_new] = name_ids_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+  if (is_new) names_.push_back(std::move(name));
+  return entry->second;
+}
+
+std::uint32_t DebugInfo::functionName(const Node& node) {
   if (node.function_label.empty()) {
-    if (node.function < functions_.size()) mangled = functions_[node.function];
-  } else if (const auto label = string_labels_.find(node.function_label); label != string_labels_.end()) {
+    return node.function < names_by_function_.size() ? names_by_function_[node.function] : internName("");
+  }
+  if (node.label_offset == 0) {
+    if (const auto known = names_by_label_.find(node.function_label); known != names_by_label_.end()) return known->second;
+  }
+  std::string mangled;
+  if (const auto label = string_labels_.find(node.function_label); label != string_labels_.end()) {
     const std::size_t begin = label->second + node.label_offset;
     if (begin >= label->second && begin < strings_.size()) mangled = strings_.c_str() + begin;
   }
-  const auto [entry, is_new] = demangled_.try_emplace(std::move(mangled));
-  if (is_new) entry->second = demangle(entry->first);
-  return entry->second;
+  const std::uint32_t name = internName(std::move(mangled));
+  if (node.label_offset == 0) names_by_label_.emplace(node.function_label, name);
+  return name;
 }
 
 SourceStack DebugInfo::stackOf(LocId id, const std::vector<std::string>& files) {
@@ -105,7 +115,7 @@ SourceStack DebugInfo::stackOf(LocId id, const std::vector<std::string>& files) 
     if (node.pos.file < files.size()) frame.pos.file = files[node.pos.file];
     frame.pos.line = node.pos.line;
     frame.pos.column = node.pos.column;
-    frame.function = functionName(node);
+    frame.function = names_[functionName(node)];
     stack.push_back(std::move(frame));
   }
   return stack;
@@ -114,20 +124,21 @@ SourceStack DebugInfo::stackOf(LocId id, const std::vector<std::string>& files) 
 void DebugInfo::finish(Module& module) {
   module.files = std::move(files_);
   module.locations.assign(1, SourceStack());
-  // Two lines may differ in their labels and yet resolve to one stack, so the final ids go by content.
-  struct Key {
-    LocId parent;
-    std::uint32_t line, column;
-    std::string file, function;
-    auto operator<=>(const Key&) const = default;
+  for (const std::string_view function : functions_) names_by_function_.push_back(internName(std::string(function)));
+  std::unordered_map<std::string_view, std::uint32_t> file_ids;  // one file may have several indices
+  const auto fileId = [&](std::uint32_t index) {
+    const std::string_view path = index < module.files.size() ? std::string_view(module.files[index]) : "";
+    return file_ids.try_emplace(path, static_cast<std::uint32_t>(file_ids.size())).first->second;
   };
-  std::map<Key, LocId> by_content;
+  // Two lines may differ in their labels and yet resolve to one stack, so the final ids go by content.
+  std::unordered_map<Node, LocId, NodeHash> by_content;
+  by_content.reserve(nodes_.size());
   std::vector<LocId> canonical(nodes_.size(), 0);
   for (LocId id = 1; id < nodes_.size(); ++id) {
     const Node& node = nodes_[id];
-    const std::string file = node.pos.file < module.files.size() ? module.files[node.pos.file] : std::string();
-    canonical[id] = by_content.try_emplace({canonical[node.parent], node.pos.line, node.pos.column, file,
-                                            functionName(node)}, id).first->second;
+    const Node key{.pos = {fileId(node.pos.file), node.pos.line, node.pos.column}, .function_label = {},
+                   .function = functionName(node), .parent = canonical[node.parent]};
+    canonical[id] = by_content.try_emplace(key, id).first->second;
   }
   std::vector<LocId> final_ids(nodes_.size(), 0);
   for (Function& function : module.functions) {

@@ -66,7 +66,9 @@ class DebugInfo {
   };
 
   LocId intern(const Node& node);
-  const std::string& functionName(const Node& node);
+  /// Index into names_ of the demangled function that the node's position lies in.
+  std::uint32_t functionName(const Node& node);
+  std::uint32_t internName(std::string mangled);
   SourceStack stackOf(LocId id, const std::vector<std::string>& files);
 
   std::vector<Node> nodes_ = {Node{}};
@@ -77,7 +79,10 @@ class DebugInfo {
   std::vector<std::string> files_;
   std::string strings_;
   std::unordered_map<std::string_view, std::size_t> string_labels_;
-  std::unordered_map<std::string, std::string> demangled_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t> name_ids_;                // by demangled name
+  std::unordered_map<std::string_view, std::uint32_t> names_by_label_;     // for labels without offset
+  std::vector<std::uint32_t> names_by_function_;
 };
 
 }  // namespace handoff::ptx

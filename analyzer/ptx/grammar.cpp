@@ -25,6 +25,7 @@ bool isBits(std::string_view word) {
   return type >= Type::kPred && type <= Type::kB128;
 }
 bool isFloatWord(std::string_view word) { return isFloat(parseType(word)); }
+bool isArith(std::string_view word) { return isFloatWord(word) || parseType(word) == Type::kOther; }
 bool isVec(std::string_view word) { return isOneOf(word, {"v2", "v4", "v8"}); }
 bool isNum(std::string_view word) { return isOneOf(word, {"x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"}); }
 bool isSem(std::string_view word) {
@@ -54,7 +55,7 @@ constexpr struct {
     {"type", isType}, {"int", isInt},     {"bits", isBits},   {"float", isFloatWord}, {"vec", isVec},
     {"num", isNum},   {"sem", isSem},     {"scope", isScope}, {"space", isSpace},     {"cop", isCop},
     {"level", isLevel}, {"cmp", isCmp},   {"bool", isBool},   {"op", isOp},           {"rnd", isRnd},
-    {"any", isAny},
+    {"arith", isArith}, {"any", isAny},
 };
 
 bool isAtomChar(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':'; }

@@ -4,7 +4,7 @@
 //   .name        a modifier that must stand here; ".name*" is any modifier that starts with "name"
 //   .a|.b        alternatives
 //   {.a.b}       optional; {.a|.b} optional alternatives; {.a|.b}* any number of them in any order
-//   .type .int .bits .float .vec .num .sem .scope .space .cop .level .cmp .bool .op .rnd .any   classes, see kClasses
+//   .type .int .bits .float .arith .vec .num .sem .scope .space .cop .level .cmp .bool .op .rnd .any   classes, see kClasses
 //
 // What follows the first blank is the operand list; it documents the row and is not matched.
 #pragma once

@@ -64,6 +64,7 @@ Result<Module> Parser::run() {
   }
   parseHeader();
   while (ok() && !lexer_.isEnd()) parseModuleItem();
+  if (module_.target.empty()) fail("truncated or not PTX: no '.target' directive");
   if (error_) return *error_;
   debug_.finish(module_);
   return std::move(module_);

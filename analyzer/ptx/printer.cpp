@@ -180,7 +180,8 @@ class ModulePrinter {
   void printBody(const Function& function) {
     std::vector<const Label*> labels;
     for (const Label& label : function.labels) labels.push_back(&label);
-    std::ranges::stable_sort(labels, {}, [](const Label* label) { return label->target; });
+    // Ties keep the order of the labels, which is that of the pointers.
+    std::ranges::sort(labels, {}, [](const Label* label) { return std::pair(label->target, label); });
     auto label = labels.begin();
     LocId loc = 0;
     bool is_inline_asm = false;
