@@ -144,6 +144,7 @@ void Parser::parseInitialiser(Variable& variable) {
   std::uint64_t offset = 0;
   if (!lexer_.isPunct('{')) {
     parseInitialElement(variable, offset, bytes);
+    if (ok() && offset > variable.size) fail("an array needs a list of initial values");
     return;
   }
   std::uint32_t depth = 0;
@@ -158,7 +159,8 @@ void Parser::parseInitialiser(Variable& variable) {
   } while (ok() && depth > 0 && !lexer_.isEnd());
   if (depth > 0) fail("the initialiser does not end");
   // An unsized array takes its size from the initialiser.
-  if (variable.size == 0 && !variable.is_extern) variable.size = offset;
+  if (variable.size == 0) variable.size = offset;
+  if (ok() && offset > variable.size) fail("more initial values than elements");
 }
 
 void Parser::parseInitialElement(Variable& variable, std::uint64_t& offset, std::uint64_t bytes) {
