@@ -215,6 +215,7 @@ void Parser::parseLabelled(std::string_view label, std::uint32_t line) {
 void Parser::parseCallDeclaration(std::string_view label) {
   std::string text;
   while (!lexer_.isEnd() && !lexer_.isPunct(';')) {
+    if (lexer_.peek().kind == TokenKind::kString || lexer_.isPunct('"')) fail("unexpected text in a call declaration");
     if (!text.empty()) text += ' ';
     text += lexer_.take().text;
   }
@@ -254,6 +255,7 @@ void Parser::parseBodyDirective() {
 void Parser::parseRegisters() {
   Declaration declaration{.space = Space::kReg};
   if (!parseDeclaration(declaration)) return;
+  if (declaration.type == Type::kNone) fail("a register needs a fundamental type");
   do {
     const std::string_view name = expectIdentifier();
     if (!ok()) return;

@@ -13,6 +13,14 @@ constexpr std::uint64_t kMaxVariableBytes = std::uint64_t{1} << 48;
 
 bool isOpaqueType(std::string_view word) { return word == ".texref" || word == ".samplerref" || word == ".surfref"; }
 
+/// The bits of an initial element: decimal constants become floats of the variable's type.
+std::int64_t initialBits(Type type, const Operand& element) {
+  if (element.text == "0f" || (type != Type::kF32 && type != Type::kF64)) return element.imm;
+  const double value = element.is_float ? std::bit_cast<double>(element.imm) : static_cast<double>(element.imm);
+  if (type == Type::kF64) return std::bit_cast<std::int64_t>(value);
+  return std::bit_cast<std::int32_t>(static_cast<float>(value));
+}
+
 unsigned lanesOf(std::string_view word) {
   return word == ".v2" ? 2 : word == ".v4" ? 4 : word == ".v8" ? 8 : 0;
 }
@@ -56,6 +64,10 @@ bool Parser::parseDeclaration(Declaration& declaration) {
   }
   if (declaration.type == Type::kNone && declaration.opaque_type.empty()) {
     fail("a declaration needs a type");
+    return false;
+  }
+  if (declaration.type == Type::kPred && declaration.space != Space::kReg) {
+    fail("only registers can be predicates");
     return false;
   }
   return ok();
@@ -170,12 +182,7 @@ void Parser::parseInitialElement(Variable& variable, std::uint64_t& offset, std:
     variable.symbolic_init.push_back({offset, parseSymbolicElement()});
   } else {
     const Operand element = parseImmediate();
-    value = element.imm;
-    const bool is_single = element.is_float && element.text == "0f";
-    if (element.is_float && !is_single && bytes == 4) {
-      const auto single = static_cast<float>(std::bit_cast<double>(value));
-      value = std::bit_cast<std::int32_t>(single);
-    }
+    value = initialBits(variable.type, element);
   }
   if (!ok() || !reserveInitialBytes(variable, offset + bytes)) return;
   for (std::uint64_t i = 0; i < bytes; ++i) {
@@ -189,6 +196,13 @@ std::string Parser::parseSymbolicElement() {
   std::string text;
   for (int depth = 0; !lexer_.isEnd();) {
     if (depth == 0 && (lexer_.isPunct(',') || lexer_.isPunct('}') || lexer_.isPunct(';'))) break;
+    const Token& token = lexer_.peek();
+    const bool is_part = token.kind == TokenKind::kIdentifier || token.kind == TokenKind::kNumber ||
+                         (token.kind == TokenKind::kPunct && std::string_view("+-(),").find(token.punct) != std::string_view::npos);
+    if (!is_part) {
+      fail("unexpected '" + std::string(token.text) + "' in an initialiser");
+      break;
+    }
     depth += lexer_.isPunct('(') ? 1 : lexer_.isPunct(')') ? -1 : 0;
     text += lexer_.take().text;
   }
