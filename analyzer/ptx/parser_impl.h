@@ -95,6 +95,7 @@ class Parser {
   void parseLabelOperand(Instruction& instruction);
   Operand parseOperand();
   Operand parseSimpleOperand();
+  Operand parseScalarOperand();
   Operand parsePlainOperand();
   Operand parseNamedOperand();
   Operand parseComponent(const Symbol& symbol, const Token& name);

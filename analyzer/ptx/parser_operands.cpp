@@ -84,7 +84,7 @@ Operand Parser::parseListOperand() {
   Operand list{.kind = Operand::Kind::kList};
   expect('(');
   while (ok() && !lexer_.isPunct(')')) {
-    list.elements.push_back(parseSimpleOperand());
+    list.elements.push_back(parseScalarOperand());
     if (!lexer_.accept(',')) break;
   }
   expect(')');
@@ -97,7 +97,7 @@ Operand Parser::parseOperand() {
     operand = parseVectorOperand();
     // "{a, b}|p": the predicate is the last element.
     if (lexer_.accept('|')) {
-      operand.elements.push_back(parseSimpleOperand());
+      operand.elements.push_back(parseScalarOperand());
       operand.text = "|";
     }
   } else if (lexer_.isPunct('[')) {
@@ -112,14 +112,19 @@ Operand Parser::parseOperand() {
 
 void Parser::parseSecondDestination(Operand& operand) {
   lexer_.take();
-  operand.elements.push_back(parseSimpleOperand());
+  operand.elements.push_back(parseScalarOperand());
 }
 
 Operand Parser::parseVectorOperand() {
   Operand vector{.kind = Operand::Kind::kVector};
   expect('{');
   while (ok() && !lexer_.isPunct('}')) {
-    vector.elements.push_back(parseSimpleOperand());
+    Operand element = parseSimpleOperand();
+    if (element.kind == Operand::Kind::kVector) {
+      for (Operand& lane : element.elements) vector.elements.push_back(std::move(lane));
+    } else {
+      vector.elements.push_back(std::move(element));
+    }
     if (!lexer_.accept(',')) break;
   }
   expect('}');
@@ -133,6 +138,14 @@ Operand Parser::parseSimpleOperand() {
     return operand;
   }
   return parsePlainOperand();
+}
+
+// As above, where a vector register cannot stand.
+Operand Parser::parseScalarOperand() {
+  const std::uint32_t line = lexer_.peek().line;
+  Operand operand = parseSimpleOperand();
+  if (operand.kind == Operand::Kind::kVector) failAt(line, "a vector register cannot stand here");
+  return operand;
 }
 
 // A register, a name, "_" or a constant.
@@ -221,7 +234,7 @@ void Parser::parseAddressOffset(Operand& operand) {
 // [reg], [reg+imm], [var+imm], [imm], [map, {c0, c1}]
 Operand Parser::parseAddressOperand() {
   expect('[');
-  Operand base = parseSimpleOperand();
+  Operand base = parseScalarOperand();
   Operand address{.kind = Operand::Kind::kAddress};
   switch (base.kind) {
     case Operand::Kind::kRegister:
