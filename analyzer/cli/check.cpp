@@ -34,7 +34,7 @@ explore::Options exploreOptions(const CheckOptions& options) {
   explore::Options result;
   result.max_seconds = options.max_seconds;
   result.kernel_filter = options.kernel;
-  for (const std::string& launch : options.launches) result.launches.push_back({launch});
+  result.launches = options.launches;
   return result;
 }
 

@@ -165,6 +165,20 @@ std::string setHelp(CheckOptions& options, std::string_view) {
   return "";
 }
 
+constexpr std::size_t kHelpColumn = 30, kHelpWidth = 66;
+
+/// Breaks a help text into lines that line up below its first one.
+std::string wrapped(std::string_view help) {
+  std::string text;
+  while (help.size() > kHelpWidth) {
+    const std::size_t space = help.rfind(' ', kHelpWidth);
+    if (space == std::string_view::npos) break;
+    text += std::string(help.substr(0, space)) + "\n" + std::string(kHelpColumn, ' ');
+    help.remove_prefix(space + 1);
+  }
+  return text + std::string(help);
+}
+
 constexpr OptionInfo kOptions[] = {
 #include "analyzer/cli/options.def"
 };
@@ -249,8 +263,8 @@ std::string optionHelp() {
     std::string left = "  " + std::string(option.name);
     const bool is_short = option.name.size() == 2;
     if (!option.value.empty()) left += (is_short ? " " : "=") + std::string(option.value);
-    left.resize(std::max<std::size_t>(left.size() + 1, 30), ' ');
-    text += left + std::string(option.help) + "\n";
+    left.resize(std::max<std::size_t>(left.size() + 1, kHelpColumn), ' ');
+    text += left + wrapped(option.help) + "\n";
   }
   return text;
 }

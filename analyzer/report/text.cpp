@@ -110,10 +110,11 @@ void renderWitness(TextWriter& out, const diagnose::Finding& finding, const std:
 
 void renderRepair(TextWriter& out, const diagnose::Repair& repair, const std::string& file) {
   const SourcePos pos = out.paths().ownPos(repair.stack);
-  const std::string where = out.shortPosition(pos, file);
-  field(out, "fix",
-        repair.description + (where.empty() ? "" : " (" + where + ")") +
-            "; re-run with it, the finding is gone");
+  std::string where = out.shortPosition(pos, file);
+  const bool is_named =
+      !where.empty() && repair.description.find("line " + std::to_string(pos.line)) != std::string::npos;
+  where = where.empty() || is_named ? "" : " (" + where + ")";
+  field(out, "fix", repair.description + where + "; re-run with it, the finding is gone");
   if (!repair.insert_before.empty())
     out.line("           " + out.styled(Style::kGood, "+ " + repair.insert_before));
 }

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// The binary from the outside: exit codes and messages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <llvm/Support/JSON.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "analyzer/diagnose/rule.h"
+#include "analyzer/tests/command.h"
+#include "analyzer/tests/repository.h"
+
+namespace handoff::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kBadKernel = R"(#include <cstdint>
+#include <cuda_runtime.h>
+__global__ void exchange(const float4* in, float4* out) {
+  __shared__ alignas(16) float4 rows[64];
+  const int t = threadIdx.x;
+  const uint32_t to = static_cast<uint32_t>(__cvta_generic_to_shared(&rows[t]));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(&in[t]) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  __syncthreads();
+  out[t] = rows[(t + 1) % 64];
+}
+void run(const float4* in, float4* out) { exchange<<<1, 64>>>(in, out); }
+)";
+
+/// A folder of its own for every test; the files need no toolkit.
+class Cli : public testing::Test {
+ protected:
+  Cli() {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() / ("handoff_" + std::string(test->name()) + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  ~Cli() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  void writeBadKernel(const std::string& name) { write(name, kBadKernel); }
+  CommandResult run(const std::string& arguments) { return runHandoff(arguments, folder_.string()); }
+  /// `check` in a way that does not depend on an installed toolkit.
+  CommandResult check(const std::string& arguments) {
+    return run("check --arch=sm_80 --cuda-path=none --frontend=clang " + arguments);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Cli, NoCommandPrintsUsage) {
+  const CommandResult result = run("");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("Usage: handoff"));
+}
+
+TEST_F(Cli, UnknownCommandSuggests) {
+  EXPECT_THAT(run("chekc a.cu").err, HasSubstr("did you mean 'check'?"));
+  const CommandResult result = run("a.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean `handoff check a.cu`?"));
+}
+
+TEST_F(Cli, VersionAndHelp) {
+  EXPECT_THAT(run("version").out, StartsWith("handoff "));
+  EXPECT_EQ(run("--help").exit_code, 0);
+  const CommandResult help = run("check --help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, HasSubstr("--require=checked|verified"));
+}
+
+TEST_F(Cli, UnknownFlagIsUsageError) {
+  const CommandResult result = run("check --quite a.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "handoff: error: unknown option '--quite'; did you mean '--quiet'?\n");
+}
+
+TEST_F(Cli, NoInputIsUsageError) {
+  const CommandResult result = run("check");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("no input"));
+}
+
+TEST_F(Cli, MissingFileIsNamed) {
+  const CommandResult result = check("nowhere.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, StartsWith("nowhere.cu: error: "));
+}
+
+TEST_F(Cli, SyntaxErrorHasItsPosition) {
+  write("a.cu", "__global__ void k() {\n  int x = ;\n}\n");
+  const CommandResult result = check("a.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, HasSubstr("a.cu:2:"));
+}
+
+TEST_F(Cli, BinaryPtxIsRefused) {
+  write("a.ptx", std::string("\x7f"
+                             "ELF\0\1\2\xff\xfe",
+                             9));
+  const CommandResult result = run("check a.ptx");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, HasSubstr("a.ptx"));
+  EXPECT_THAT(result.out, HasSubstr("error: "));
+}
+
+TEST_F(Cli, UnreadableDatabaseIsNamed) {
+  write("build/compile_commands.json", "[{ not json");
+  const CommandResult result = run("check -p build");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("compile_commands.json"));
+  EXPECT_EQ(run("check -p nowhere").exit_code, 2);
+}
+
+TEST_F(Cli, FileWithoutKernelIsNeverSilent) {
+  write("a.cu", "int host() { return 1; }\n");
+  const CommandResult result = check("a.cu");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("no kernel was found, so nothing was checked"));
+  EXPECT_THAT(check("--quiet a.cu").out, HasSubstr("nothing was checked"));
+  EXPECT_THAT(check("--format=json a.cu").err, HasSubstr("nothing was checked"));
+  EXPECT_EQ(check("--require=checked a.cu").exit_code, 2);
+}
+
+TEST_F(Cli, FindingsExitOneAndAreClickable) {
+  writeBadKernel("a.cu");
+  const CommandResult result = check("a.cu");
+  EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("a.cu:10:"));
+  EXPECT_THAT(result.out, HasSubstr("[barrier-only-handoff]"));
+  EXPECT_EQ(check("--exit-zero a.cu").exit_code, 0);
+}
+
+TEST_F(Cli, BadInputOutranksFindingsWhichAreStillPrinted) {
+  writeBadKernel("a.cu");
+  const CommandResult result = check("a.cu nowhere.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, HasSubstr("[barrier-only-handoff]"));
+}
+
+TEST_F(Cli, SwitchedOffCheckLeavesTheKernelBounded) {
+  writeBadKernel("a.cu");
+  const CommandResult result = check("--checks=-barrier-only-handoff a.cu");
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_THAT(result.out, AllOf(Not(HasSubstr("error:")), HasSubstr("bounded"), HasSubstr("switched off")));
+}
+
+TEST_F(Cli, NolintSilencesItsRuleOnly) {
+  std::string text = kBadKernel;
+  text.replace(text.find("rows[(t + 1) % 64];"), 19,
+               "rows[(t + 1) % 64];  // NOLINT(handoff-barrier-only-handoff)");
+  write("a.cu", text);
+  EXPECT_EQ(check("a.cu").exit_code, 0);
+  text.replace(text.find("(handoff-barrier-only-handoff)"), 30, "");
+  write("b.cu", text);
+  EXPECT_EQ(check("b.cu").exit_code, 1) << "a bare NOLINT is another tool's";
+}
+
+TEST_F(Cli, KernelThatNothingMatchesIsAnError) {
+  writeBadKernel("a.cu");
+  const CommandResult result = check("--kernel=nothing a.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("no kernel matches --kernel=nothing"));
+}
+
+TEST_F(Cli, FoldersAreSearched) {
+  writeBadKernel("src/b/a.cu");
+  write("src/readme.txt", "");
+  EXPECT_EQ(check("src").exit_code, 1);
+  fs::create_directories(folder_ / "empty");
+  const CommandResult result = check("empty");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("no .cu or .ptx file"));
+}
+
+TEST_F(Cli, OutputDoesNotDependOnTheNumberOfJobs) {
+  for (const char* name : {"a.cu", "b.cu", "c.cu"}) writeBadKernel(name);
+  const std::string one = check("-j1 --format=json a.cu b.cu c.cu").out;
+  EXPECT_EQ(one, check("-j3 --format=json a.cu b.cu c.cu").out);
+  EXPECT_THAT(one, Not(IsEmpty()));
+}
+
+TEST_F(Cli, JsonParsesAndGoesToTheOutputFile) {
+  writeBadKernel("a.cu");
+  const CommandResult result = check("--format=json --output=report.json a.cu");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, IsEmpty());
+  std::ifstream stream(folder_ / "report.json");
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  ASSERT_TRUE(static_cast<bool>(value)) << llvm::toString(value.takeError());
+  const llvm::json::Object& file = *(*value->getAsObject()->getArray("files"))[0].getAsObject();
+  const llvm::json::Object& kernel = *(*file.getArray("kernels"))[0].getAsObject();
+  EXPECT_EQ(kernel.getString("verdict"), "violation");
+  const llvm::json::Object& finding = *(*kernel.getArray("findings"))[0].getAsObject();
+  EXPECT_EQ(finding.getString("rule"), "barrier-only-handoff");
+  EXPECT_EQ(finding.getInteger("line"), 10);
+}
+
+TEST_F(Cli, UnwritableOutputIsAnError) {
+  writeBadKernel("a.cu");
+  const CommandResult result = check("--output=no/such/folder/x a.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--output"));
+}
+
+TEST_F(Cli, ListChecksNamesEveryRuleThatIsOn) {
+  const CommandResult all = run("--list-checks");
+  EXPECT_EQ(all.exit_code, 0);
+  for (const diagnose::RuleInfo& rule : diagnose::rules())
+    EXPECT_THAT(all.out, HasSubstr(std::string(rule.name))) << rule.name;
+  const CommandResult some = run("check --list-checks '--checks=-*,missing-wait'");
+  EXPECT_THAT(some.out, AllOf(StartsWith("missing-wait "), Not(HasSubstr("hang"))));
+}
+
+TEST_F(Cli, ExplainPrintsThePage) {
+  const CommandResult result = run("explain missing-wait");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, textOf("docs/rules/missing-wait.md"));
+  EXPECT_EQ(run("explain handoff-hang").exit_code, 0);
+}
+
+TEST_F(Cli, ExplainOfAnUnknownRuleSuggests) {
+  const CommandResult result = run("explain mising-wait");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean 'missing-wait'?"));
+}
+
+TEST_F(Cli, StatsShowTimes) {
+  writeBadKernel("a.cu");
+  EXPECT_THAT(check("--stats a.cu").out, HasSubstr("warp instructions in"));
+}
+
+}  // namespace
+}  // namespace handoff::tests

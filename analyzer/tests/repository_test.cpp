@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules about the sources themselves: who may include whom, how long files are, and that every rule of the
+// table has its page and its cases.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "analyzer/diagnose/rule.h"
+#include "analyzer/tests/repository.h"
+
+namespace handoff::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kSources = {".cpp", ".h"};
+
+/// "analyzer/report/text.cpp" -> "report".
+std::string folderOf(const std::string& file) {
+  const std::size_t start = file.find('/') + 1;
+  return file.substr(start, file.find('/', start) - start);
+}
+
+std::vector<std::string> includesOf(const std::string& file) {
+  static const std::regex kInclude(R"re(^\s*#include\s*["<]([^">]+)[">])re");
+  std::vector<std::string> result;
+  for (const std::string& line : linesOf(file)) {
+    std::smatch match;
+    if (std::regex_search(line, match, kInclude)) result.push_back(match[1]);
+  }
+  return result;
+}
+
+TEST(Layering, FoldersIncludeOnlyWhatLiesBelow) {
+  // A folder may include itself and these.
+  const std::map<std::string, std::set<std::string>> allowed = {
+      {"support", {}},
+      {"ptx", {"support"}},
+      {"machine", {"ptx", "support"}},
+      // The front end fills in a Unit and knows no analysis; explore reads it.
+      {"frontend", {"ptx", "support"}},
+      {"diagnose", {"machine", "ptx", "support"}},
+      {"explore", {"diagnose", "machine", "ptx", "frontend", "support"}},
+      {"report", {"diagnose", "support"}},
+      {"cli", {"report", "explore", "diagnose", "frontend", "support"}},
+  };
+  for (const std::string& file : filesBelow("analyzer", kSources)) {
+    const auto folder = allowed.find(folderOf(file));
+    if (folder == allowed.end()) continue;  // tests, benchmarks, fuzz targets
+    const bool is_test = file.ends_with("_test.cpp");
+    for (const std::string& include : includesOf(file)) {
+      if (!include.starts_with("analyzer/")) continue;
+      const std::string target = folderOf(include);
+      const bool is_allowed = target == folder->first || folder->second.count(target) != 0 ||
+                              (is_test && target == "test_support");
+      EXPECT_TRUE(is_allowed) << file << " includes " << include;
+    }
+  }
+}
+
+TEST(Layering, ForeignHeadersStayInTheirFolders) {
+  const std::map<std::string, std::set<std::string>> owners = {
+      {"clang/", {"frontend"}},
+      {"llvm/", {"frontend", "report", "cli", "tests"}},
+      {"z3", {"explore", "smt"}},
+      {"cuda", {}},
+  };
+  for (const std::string& file : filesBelow("analyzer", kSources)) {
+    if (file.find("/bundled/") != std::string::npos) continue;  // declarations for the code under analysis
+    for (const std::string& include : includesOf(file))
+      for (const auto& [prefix, folders] : owners) {
+        const bool is_in_test_input = prefix == "cuda" && file.ends_with("_test.cpp");
+        if (include.starts_with(prefix) && !is_in_test_input)
+          EXPECT_TRUE(folders.count(folderOf(file)) != 0) << file << " includes <" << include << ">";
+      }
+  }
+}
+
+TEST(FileSize, StaysReadable) {
+  // Files that are longer than they should be, with the length that they may not exceed. This list only
+  // shrinks.
+  const std::map<std::string, std::size_t> exempt = {};
+  for (const std::string& file : filesBelow("analyzer", kSources)) {
+    const std::size_t limit = file.ends_with("_test.cpp") ? 800 : file.ends_with(".h") ? 250 : 500;
+    const auto exemption = exempt.find(file);
+    const std::size_t lines = linesOf(file).size();
+    if (exemption == exempt.end()) {
+      EXPECT_LE(lines, limit) << file;
+      continue;
+    }
+    EXPECT_LE(lines, exemption->second) << file << " grew";
+    EXPECT_GT(lines, limit) << file << " no longer needs its exemption";
+  }
+}
+
+TEST(Sources, StartWithTheirLicence) {
+  for (const std::string& file : filesBelow("analyzer", {".cpp", ".h", ".def", "CMakeLists.txt"})) {
+    const std::vector<std::string> lines = linesOf(file);
+    ASSERT_FALSE(lines.empty()) << file;
+    EXPECT_THAT(lines[0], testing::HasSubstr("SPDX-License-Identifier: Apache-2.0")) << file;
+  }
+}
+
+TEST(RulesComplete, EveryRuleHasAPageWithAllItsParts) {
+  for (const diagnose::RuleInfo& rule : diagnose::rules()) {
+    const std::string page = "docs/rules/" + std::string(rule.name) + ".md";
+    ASSERT_TRUE(fs::exists(repositoryRoot() / page)) << page;
+    const std::string text = textOf(page);
+    EXPECT_TRUE(text.starts_with("# " + std::string(rule.name) + "\n")) << page;
+    for (const char* part : {"## What fires", "## What does not", "## Why it is wrong", "## Example",
+                             "## Repair", "## Limits", "## How to silence"})
+      EXPECT_THAT(text, testing::HasSubstr(part)) << page;
+  }
+}
+
+TEST(RulesComplete, EveryPageIsAboutARule) {
+  for (const std::string& page : filesBelow("docs/rules", {".md"})) {
+    const std::string name = fs::path(page).stem();
+    EXPECT_NE(diagnose::findRule(name), nullptr) << page;
+  }
+}
+
+TEST(RulesComplete, EveryRuleHasTwoBadAndTwoGoodCases) {
+  for (const diagnose::RuleInfo& rule : diagnose::rules()) {
+    const std::string folder(rule.name);
+    int bad = 0, good = 0;
+    for (const Case& item : allCases()) {
+      if (!item.is_active || !item.path.starts_with(folder + "/")) continue;
+      ++(item.isBad() ? bad : good);
+    }
+    EXPECT_GE(bad, 2) << folder;
+    EXPECT_GE(good, 2) << folder;
+  }
+}
+
+TEST(Cases, IndexAndFilesAgree) {
+  std::set<std::string> indexed;
+  for (const Case& item : allCases()) indexed.insert("testcases/" + item.path);
+  const std::vector<std::string> files = filesBelow("testcases", {".cu"});
+  EXPECT_EQ(indexed, std::set<std::string>(files.begin(), files.end()));
+}
+
+TEST(Cases, MarkedLineIsTheIndexedOne) {
+  for (const Case& item : allCases()) {
+    const std::vector<std::string> lines = linesOf("testcases/" + item.path);
+    const std::string mark = "// BUG: ";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::size_t at = lines[i].find(mark);
+      if (at == std::string::npos) continue;
+      EXPECT_EQ(item.bug_line, i + 1) << item.path;
+      EXPECT_EQ(item.rule, lines[i].substr(at + mark.size())) << item.path;
+    }
+    EXPECT_EQ(item.isBad(), item.bug_line != 0) << item.path;
+  }
+}
+
+TEST(Cases, NamesOfActiveCasesAreRules) {
+  for (const Case& item : allCases()) {
+    if (!item.is_active || !item.isBad()) continue;
+    EXPECT_NE(diagnose::findRule(item.rule), nullptr) << item.path;
+    for (const std::string& rule : item.also_acceptable)
+      EXPECT_NE(diagnose::findRule(rule), nullptr) << item.path << ": " << rule;
+  }
+}
+
+TEST(Docs, RelativeLinksLeadSomewhere) {
+  static const std::regex kLink(R"(\]\(([^)#\s]+)(#[^)]*)?\))");
+  std::vector<std::string> pages = filesBelow("docs", {".md"});
+  for (const char* page : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "testcases/README.md"})
+    pages.emplace_back(page);
+  for (const std::string& page : pages) {
+    const std::string text = textOf(page);
+    for (std::sregex_iterator link(text.begin(), text.end(), kLink), end; link != end; ++link) {
+      const std::string target = (*link)[1];
+      if (target.starts_with("http")) continue;
+      EXPECT_TRUE(fs::exists(repositoryRoot() / fs::path(page).parent_path() / target))
+          << page << ": " << target;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace handoff::tests
