@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (InstrIndex i = 0; i < function.instructions.size(); ++i) {
       const Instruction& instruction = function.instructions[i];
       HANDOFF_CHECK(instruction.decoded != nullptr);
-      HANDOFF_CHECK(destinationCount(*instruction.decoded, instruction.operands.size()) <= instruction.operands.size());
+      HANDOFF_CHECK(destinationCount(*instruction.decoded, instruction.operands.size()) <=
+                    instruction.operands.size());
       const BlockId block = cfg.blockOf(i);
       HANDOFF_CHECK(cfg.dominates(block, block));
       if (cfg.loopHeader(block) != kExitBlock) HANDOFF_CHECK(cfg.dominates(cfg.loopHeader(block), block));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks by leaders, post-dominators over the reversed graph, natural loops from the inside out.
 //
-// Post-dominators need an exit that every block reaches. A region that never ends ("while (true)" in a persistent
-// kernel) has none: there the jumps back to the region's entry count as ways out. Choosing the loop's latches, not its
-// header, keeps the join of a branch inside the loop where a reader sees it, in front of the latch.
+// Post-dominators need an exit that every block reaches. A region that never ends ("while (true)" in a
+// persistent kernel) has none: there the jumps back to the region's entry count as ways out. Choosing the
+// loop's latches, not its header, keeps the join of a branch inside the loop where a reader sees it, in front
+// of the latch.
 #include "analyzer/ptx/cfg.h"
 
 #include <algorithm>
@@ -74,7 +75,8 @@ std::vector<Block> makeBlocks(const Function& function) {
 Graph graphOf(const std::vector<Block>& blocks) {
   Graph graph(blocks.size());
   for (Node block = 0; block < blocks.size(); ++block) {
-    for (const BlockId successor : blocks[block].successors) graph.addEdge(block, static_cast<Node>(successor));
+    for (const BlockId successor : blocks[block].successors)
+      graph.addEdge(block, static_cast<Node>(successor));
   }
   return graph;
 }
@@ -84,7 +86,8 @@ Graph graphOf(const std::vector<Block>& blocks) {
 Cfg::Cfg(const Function& function) : blocks_(makeBlocks(function)) {
   block_of_.resize(function.instructions.size());
   for (Node block = 0; block < blocks_.size(); ++block) {
-    std::fill(block_of_.begin() + blocks_[block].begin, block_of_.begin() + blocks_[block].end, BlockId{block});
+    std::fill(block_of_.begin() + blocks_[block].begin, block_of_.begin() + blocks_[block].end,
+              BlockId{block});
   }
   idom_.assign(blocks_.size(), kExitBlock);
   ipdom_.assign(blocks_.size(), kExitBlock);
@@ -181,8 +184,8 @@ void Cfg::findPostDominators() {
   }
 }
 
-// Headers from the inside out. A block that has a loop already stands for the outermost loop found around it so far,
-// so every edge is looked at about once.
+// Headers from the inside out. A block that has a loop already stands for the outermost loop found around it
+// so far, so every edge is looked at about once.
 void Cfg::findLoops() {
   std::vector<Node> outer(blocks_.size(), kNoNode);  // by header: the header of the loop around it
   std::vector<Node> top(blocks_.size());             // union-find towards the outermost header
@@ -229,7 +232,8 @@ void Cfg::findLoops() {
     loop_depth_[*header] = outer[*header] == kNoNode ? 1 : loop_depth_[outer[*header]] + 1;
   }
   for (Node block = 0; block < blocks_.size(); ++block) {
-    if (loop_header_[block] != kExitBlock) loop_depth_[block] = loop_depth_[static_cast<Node>(loop_header_[block])];
+    if (loop_header_[block] != kExitBlock)
+      loop_depth_[block] = loop_depth_[static_cast<Node>(loop_header_[block])];
   }
 }
 

@@ -45,7 +45,8 @@ class Cfg {
   void findLoops();
 
   std::vector<bool> leaves_;  ///< by block: some way out of it leads to the exit
-  std::vector<std::uint32_t> tree_begin_, tree_end_;  ///< the block's interval in a walk of the dominator tree
+  std::vector<std::uint32_t> tree_begin_,
+      tree_end_;  ///< the block's interval in a walk of the dominator tree
 };
 
 }  // namespace handoff::ptx

@@ -20,7 +20,9 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 BlockId b(std::uint32_t index) { return BlockId{index}; }
-const std::vector<BlockId>& successors(const Cfg& cfg, std::uint32_t block) { return cfg.blocks()[block].successors; }
+const std::vector<BlockId>& successors(const Cfg& cfg, std::uint32_t block) {
+  return cfg.blocks()[block].successors;
+}
 
 TEST(Cfg, EmptyFunctionHasNoBlocks) { EXPECT_THAT(Cfg(Function{}).blocks(), IsEmpty()); }
 
@@ -46,7 +48,8 @@ TEST(Cfg, UnguardedExitDoesNotFallThrough) {
 }
 
 TEST(Cfg, IfElseJoinsBehindBothSides) {
-  const Cfg cfg(body("@%p1 bra ELSE;\nmov.b32 %r1, 1;\nbra JOIN;\nELSE: mov.b32 %r1, 2;\nJOIN: bar.sync 0;\nret;"));
+  const Cfg cfg(
+      body("@%p1 bra ELSE;\nmov.b32 %r1, 1;\nbra JOIN;\nELSE: mov.b32 %r1, 2;\nJOIN: bar.sync 0;\nret;"));
   ASSERT_THAT(cfg.blocks(), SizeIs(4));
   EXPECT_THAT(successors(cfg, 0), ElementsAre(b(1), b(2)));
   EXPECT_EQ(cfg.immediatePostDominator(b(0)), b(3));
@@ -61,7 +64,8 @@ TEST(Cfg, TrapOnOneSideDoesNotJoin) {
 }
 
 TEST(Cfg, NestedLoopsHaveHeadersAndDepths) {
-  const Cfg cfg(body("OUTER: mov.b32 %r1, 0;\nINNER: add.s32 %r1, %r1, 1;\n@%p1 bra INNER;\n@%p2 bra OUTER;\nret;"));
+  const Cfg cfg(
+      body("OUTER: mov.b32 %r1, 0;\nINNER: add.s32 %r1, %r1, 1;\n@%p1 bra INNER;\n@%p2 bra OUTER;\nret;"));
   ASSERT_THAT(cfg.blocks(), SizeIs(4));
   EXPECT_EQ(cfg.loopHeader(b(0)), b(0));
   EXPECT_EQ(cfg.loopHeader(b(1)), b(1));
@@ -73,14 +77,18 @@ TEST(Cfg, NestedLoopsHaveHeadersAndDepths) {
 }
 
 TEST(Cfg, BranchInAnEndlessLoopJoinsInFrontOfTheLatch) {
-  const Cfg cfg(body("HEAD: @%p1 bra ELSE;\nmov.b32 %r1, 1;\nbra JOIN;\nELSE: mov.b32 %r1, 2;\nJOIN: bar.sync 0;\nbra HEAD;"));
+  const Cfg cfg(
+      body("HEAD: @%p1 bra ELSE;\nmov.b32 %r1, 1;\nbra JOIN;\nELSE: mov.b32 %r1, 2;\nJOIN: bar.sync 0;\nbra "
+           "HEAD;"));
   EXPECT_EQ(cfg.immediatePostDominator(b(0)), b(3));
   EXPECT_EQ(cfg.immediatePostDominator(b(1)), b(3));
   EXPECT_EQ(cfg.immediatePostDominator(b(3)), kExitBlock);
 }
 
 TEST(Cfg, LoopInsideAnEndlessLoopStillJoinsBehindItself) {
-  const Cfg cfg(body("HEAD: mov.b32 %r1, 0;\nINNER: @%p1 bra DONE;\nadd.s32 %r1, %r1, 1;\nbra INNER;\nDONE: bar.sync 0;\nbra HEAD;"));
+  const Cfg cfg(
+      body("HEAD: mov.b32 %r1, 0;\nINNER: @%p1 bra DONE;\nadd.s32 %r1, %r1, 1;\nbra INNER;\nDONE: bar.sync "
+           "0;\nbra HEAD;"));
   EXPECT_EQ(cfg.immediatePostDominator(b(1)), b(3));
 }
 

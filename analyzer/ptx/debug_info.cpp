@@ -26,7 +26,8 @@ std::size_t mix(std::size_t seed, std::size_t value) {
 }  // namespace
 
 std::string demangle(std::string_view name) {
-  if (!name.starts_with("_Z") || name.size() > kMaxMangledLength) return std::string(name.substr(0, kMaxNameLength));
+  if (!name.starts_with("_Z") || name.size() > kMaxMangledLength)
+    return std::string(name.substr(0, kMaxNameLength));
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), &std::free);
@@ -95,7 +96,8 @@ std::uint32_t DebugInfo::functionName(const Node& node) {
     return node.function < names_by_function_.size() ? names_by_function_[node.function] : internName("");
   }
   if (node.label_offset == 0) {
-    if (const auto known = names_by_label_.find(node.function_label); known != names_by_label_.end()) return known->second;
+    if (const auto known = names_by_label_.find(node.function_label); known != names_by_label_.end())
+      return known->second;
   }
   std::string mangled;
   if (const auto label = string_labels_.find(node.function_label); label != string_labels_.end()) {
@@ -124,7 +126,8 @@ SourceStack DebugInfo::stackOf(LocId id, const std::vector<std::string>& files) 
 void DebugInfo::finish(Module& module) {
   module.files = std::move(files_);
   module.locations.assign(1, SourceStack());
-  for (const std::string_view function : functions_) names_by_function_.push_back(internName(std::string(function)));
+  for (const std::string_view function : functions_)
+    names_by_function_.push_back(internName(std::string(function)));
   std::unordered_map<std::string_view, std::uint32_t> file_ids;  // one file may have several indices
   const auto fileId = [&](std::uint32_t index) {
     const std::string_view path = index < module.files.size() ? std::string_view(module.files[index]) : "";
@@ -136,8 +139,10 @@ void DebugInfo::finish(Module& module) {
   std::vector<LocId> canonical(nodes_.size(), 0);
   for (LocId id = 1; id < nodes_.size(); ++id) {
     const Node& node = nodes_[id];
-    const Node key{.pos = {fileId(node.pos.file), node.pos.line, node.pos.column}, .function_label = {},
-                   .function = functionName(node), .parent = canonical[node.parent]};
+    const Node key{.pos = {fileId(node.pos.file), node.pos.line, node.pos.column},
+                   .function_label = {},
+                   .function = functionName(node),
+                   .parent = canonical[node.parent]};
     canonical[id] = by_content.try_emplace(key, id).first->second;
   }
   std::vector<LocId> final_ids(nodes_.size(), 0);

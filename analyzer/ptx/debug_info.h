@@ -15,12 +15,12 @@ namespace handoff::ptx {
 /// The demangled form of a mangled name, cut to a length that a message can carry; other names as they are.
 std::string demangle(std::string_view name);
 
-/// Collects line information while a module is parsed and resolves it afterwards, because compilers put the file table
-/// and the names of inlined functions at the end of the text.
+/// Collects line information while a module is parsed and resolves it afterwards, because compilers put the
+/// file table and the names of inlined functions at the end of the text.
 ///
-/// nvcc writes one ".loc" a level, outermost first: "inlined_at f l c" names the position of a line written before.
-/// A chain is written in full where it first occurs and by its innermost line alone later on, so the position means the
-/// most recent line of that position in the same function.
+/// nvcc writes one ".loc" a level, outermost first: "inlined_at f l c" names the position of a line written
+/// before. A chain is written in full where it first occurs and by its innermost line alone later on, so the
+/// position means the most recent line of that position in the same function.
 class DebugInfo {
  public:
   struct Position {
@@ -80,8 +80,8 @@ class DebugInfo {
   std::string strings_;
   std::unordered_map<std::string_view, std::size_t> string_labels_;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::uint32_t> name_ids_;                // by demangled name
-  std::unordered_map<std::string_view, std::uint32_t> names_by_label_;     // for labels without offset
+  std::unordered_map<std::string, std::uint32_t> name_ids_;             // by demangled name
+  std::unordered_map<std::string_view, std::uint32_t> names_by_label_;  // for labels without offset
   std::vector<std::uint32_t> names_by_function_;
 };
 

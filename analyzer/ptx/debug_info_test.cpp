@@ -41,22 +41,28 @@ TEST(DebugInfo, InlinedLineNamesTheInlinedFunctionInnermostFirst) {
 
 TEST(DebugInfo, EveryLevelOfAChainIsALineOfItsOwn) {
   EXPECT_THAT(stackAt(".loc 1 4 3\n.loc 2 9 5, function_name $L__info_string0, inlined_at 1 4 3\n"
-                      ".loc 2 20 7, function_name $L__info_string1, inlined_at 2 9 5\nret;", 0),
-              ElementsAre(frame("/a/lib.h", 20, 7, "g()"), frame("/a/lib.h", 9, 5, "f()"), frame("k.cu", 4, 3, "k()")));
+                      ".loc 2 20 7, function_name $L__info_string1, inlined_at 2 9 5\nret;",
+                      0),
+              ElementsAre(frame("/a/lib.h", 20, 7, "g()"), frame("/a/lib.h", 9, 5, "f()"),
+                          frame("k.cu", 4, 3, "k()")));
 }
 
 TEST(DebugInfo, ChainContinuesWithoutItsOuterLines) {
   EXPECT_THAT(stackAt(".loc 1 4 3\n.loc 2 9 5, function_name $L__info_string0, inlined_at 1 4 3\nret;\n"
-                      ".loc 1 5 1\nret;\n.loc 2 21 7, function_name $L__info_string1, inlined_at 2 9 5\nret;", 2),
-              ElementsAre(frame("/a/lib.h", 21, 7, "g()"), frame("/a/lib.h", 9, 5, "f()"), frame("k.cu", 4, 3, "k()")));
+                      ".loc 1 5 1\nret;\n.loc 2 21 7, function_name $L__info_string1, inlined_at 2 9 5\nret;",
+                      2),
+              ElementsAre(frame("/a/lib.h", 21, 7, "g()"), frame("/a/lib.h", 9, 5, "f()"),
+                          frame("k.cu", 4, 3, "k()")));
 }
 
 TEST(DebugInfo, MostRecentCallerOfAPositionCounts) {
   const std::string chain = ", function_name $L__info_string0, inlined_at ";
   const std::string inner = ".loc 2 20 7, function_name $L__info_string1, inlined_at 2 9 5\nret;\n";
-  EXPECT_THAT(stackAt(".loc 1 4 3\n.loc 2 9 5" + chain + "1 4 3\n" + inner + ".loc 1 8 3\n.loc 2 9 5" + chain +
-                          "1 8 3\n" + inner, 1),
-              ElementsAre(frame("/a/lib.h", 20, 7, "g()"), frame("/a/lib.h", 9, 5, "f()"), frame("k.cu", 8, 3, "k()")));
+  EXPECT_THAT(stackAt(".loc 1 4 3\n.loc 2 9 5" + chain + "1 4 3\n" + inner + ".loc 1 8 3\n.loc 2 9 5" +
+                          chain + "1 8 3\n" + inner,
+                      1),
+              ElementsAre(frame("/a/lib.h", 20, 7, "g()"), frame("/a/lib.h", 9, 5, "f()"),
+                          frame("k.cu", 8, 3, "k()")));
 }
 
 TEST(DebugInfo, UnknownCallerPositionStillMakesAFrame) {
@@ -81,8 +87,9 @@ TEST(DebugInfo, SelfReferringLinesStayShort) {
 }
 
 TEST(DebugInfo, EqualStacksShareAnId) {
-  const Module module = parseOk(std::string(test::kHeader) +
-                                ".file 1 \"k.cu\"\n.entry k() { .loc 1 4 3\nret;\n.loc 1 5 3\nret;\n.loc 1 4 3\nret; }");
+  const Module module =
+      parseOk(std::string(test::kHeader) +
+              ".file 1 \"k.cu\"\n.entry k() { .loc 1 4 3\nret;\n.loc 1 5 3\nret;\n.loc 1 4 3\nret; }");
   EXPECT_EQ(module.locations.size(), 3u);
   EXPECT_EQ(module.functions[0].instructions[0].loc, module.functions[0].instructions[2].loc);
 }

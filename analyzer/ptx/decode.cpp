@@ -56,7 +56,8 @@ const InstructionInfo* findRow(const std::vector<std::string_view>& modifiers) {
   if (modifiers.size() > kMaxModifiers) return nullptr;
   const auto rows = table().find(modifiers[0]);
   if (rows == table().end()) return nullptr;
-  const auto row = std::ranges::find_if(rows->second, [&](const Row& r) { return r.grammar.matches(modifiers); });
+  const auto row =
+      std::ranges::find_if(rows->second, [&](const Row& r) { return r.grammar.matches(modifiers); });
   return row == rows->second.end() ? nullptr : row->info;
 }
 
@@ -79,8 +80,9 @@ CmpOp parseCmp(std::string_view word) {
   constexpr struct {
     std::string_view name;
     CmpOp op;
-  } kNames[] = {{"eq", CmpOp::kEq}, {"ne", CmpOp::kNe}, {"lt", CmpOp::kLt}, {"le", CmpOp::kLe}, {"gt", CmpOp::kGt},
-                {"ge", CmpOp::kGe}, {"lo", CmpOp::kLo}, {"ls", CmpOp::kLs}, {"hi", CmpOp::kHi}, {"hs", CmpOp::kHs}};
+  } kNames[] = {{"eq", CmpOp::kEq}, {"ne", CmpOp::kNe}, {"lt", CmpOp::kLt}, {"le", CmpOp::kLe},
+                {"gt", CmpOp::kGt}, {"ge", CmpOp::kGe}, {"lo", CmpOp::kLo}, {"ls", CmpOp::kLs},
+                {"hi", CmpOp::kHi}, {"hs", CmpOp::kHs}};
   for (const auto& row : kNames) {
     if (row.name == word) return row.op;
   }
@@ -113,10 +115,14 @@ void readComparison(Decoded& decoded) {
   if (decoded.modifiers.size() > 1) decoded.cmp = parseCmp(decoded.modifiers[1]);
   if (decoded.modifiers.size() > 2) {
     const std::string& word = decoded.modifiers[2];
-    decoded.bool_op = word == "and" ? BoolOp::kAnd : word == "or" ? BoolOp::kOr : word == "xor" ? BoolOp::kXor : BoolOp::kNone;
+    decoded.bool_op = word == "and"   ? BoolOp::kAnd
+                      : word == "or"  ? BoolOp::kOr
+                      : word == "xor" ? BoolOp::kXor
+                                      : BoolOp::kNone;
   }
   // The last type is that of the values compared.
-  if (decoded.type_count > 0 && isFloat(decoded.types[decoded.type_count - 1])) decoded.cmp = CmpOp::kUnorderedOrFloat;
+  if (decoded.type_count > 0 && isFloat(decoded.types[decoded.type_count - 1]))
+    decoded.cmp = CmpOp::kUnorderedOrFloat;
 }
 
 std::unique_ptr<Decoded> decodeAfresh(std::string_view opcode) {
@@ -132,7 +138,10 @@ std::unique_ptr<Decoded> decodeAfresh(std::string_view opcode) {
   for (std::size_t i = 1; i < words.size(); ++i) readModifier(*decoded, words[i], is_barrier);
   if (mnemonic == "setp" || mnemonic == "set") readComparison(*decoded);
   if (mnemonic.starts_with("mul") || mnemonic.starts_with("mad")) {
-    decoded->mul = decoded->has("wide") ? MulMode::kWide : decoded->has("hi") ? MulMode::kHi : decoded->has("lo") ? MulMode::kLo : MulMode::kNone;
+    decoded->mul = decoded->has("wide") ? MulMode::kWide
+                   : decoded->has("hi") ? MulMode::kHi
+                   : decoded->has("lo") ? MulMode::kLo
+                                        : MulMode::kNone;
   }
   return decoded;
 }
@@ -155,7 +164,8 @@ const Decoded& overflow() {
 }  // namespace
 
 bool Decoded::has(std::string_view modifier) const {
-  return modifiers.size() > 1 && std::find(modifiers.begin() + 1, modifiers.end(), modifier) != modifiers.end();
+  return modifiers.size() > 1 &&
+         std::find(modifiers.begin() + 1, modifiers.end(), modifier) != modifiers.end();
 }
 
 const Decoded& decode(std::string_view opcode) {

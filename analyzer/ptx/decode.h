@@ -28,13 +28,13 @@ enum class MulMode : std::uint8_t { kNone, kLo, kHi, kWide };
 struct Decoded {
   const InstructionInfo* info = nullptr;  ///< null when no row matches (effect is Unmodelled)
   Effect effect;
-  std::string opcode;                     ///< full spelling
-  std::vector<std::string> modifiers;     ///< opcode split at dots; [0] is the mnemonic
+  std::string opcode;                  ///< full spelling
+  std::vector<std::string> modifiers;  ///< opcode split at dots; [0] is the mnemonic
 
-  std::array<Type, 4> types{};   ///< in order of appearance: "cvt.u32.u64" has {kU32, kU64}
+  std::array<Type, 4> types{};  ///< in order of appearance: "cvt.u32.u64" has {kU32, kU64}
   unsigned type_count = 0;
-  unsigned vector = 1;           ///< 1, 2, 4, 8 elements (.v2 .v4 .v8), or ldmatrix .x1 .x2 .x4
-  std::array<Space, 2> spaces{}; ///< in order of appearance: cp.async.bulk has {destination, source}
+  unsigned vector = 1;            ///< 1, 2, 4, 8 elements (.v2 .v4 .v8), or ldmatrix .x1 .x2 .x4
+  std::array<Space, 2> spaces{};  ///< in order of appearance: cp.async.bulk has {destination, source}
   unsigned space_count = 0;
   Sem sem = Sem::kNone;
   Scope scope = Scope::kNone;
@@ -54,7 +54,8 @@ const Decoded& decode(std::string_view opcode);
 /// All rows, for documentation and for tests.
 const std::vector<InstructionInfo>& instructionTable();
 
-/// Number of leading operands that the instruction writes (0 for stores, branches, barriers); a vector counts as one.
+/// Number of leading operands that the instruction writes (0 for stores, branches, barriers); a vector counts
+/// as one.
 unsigned destinationCount(const Decoded& decoded, std::size_t operand_count);
 
 }  // namespace handoff::ptx

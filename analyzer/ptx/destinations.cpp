@@ -11,7 +11,9 @@ namespace {
 struct Destinations {
   const Decoded& decoded;
 
-  unsigned operator()(const Unmodelled&) const { return 1; }  // unknown: assume that the first operand is written
+  unsigned operator()(const Unmodelled&) const {
+    return 1;
+  }  // unknown: assume that the first operand is written
   unsigned operator()(const Alu&) const { return 1; }
   unsigned operator()(const Opaque&) const { return 1; }
   unsigned operator()(const Hint&) const { return 0; }

@@ -27,7 +27,9 @@ bool isBits(std::string_view word) {
 bool isFloatWord(std::string_view word) { return isFloat(parseType(word)); }
 bool isArith(std::string_view word) { return isFloatWord(word) || parseType(word) == Type::kOther; }
 bool isVec(std::string_view word) { return isOneOf(word, {"v2", "v4", "v8"}); }
-bool isNum(std::string_view word) { return isOneOf(word, {"x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"}); }
+bool isNum(std::string_view word) {
+  return isOneOf(word, {"x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"});
+}
 bool isSem(std::string_view word) {
   return isOneOf(word, {"weak", "volatile", "mmio", "relaxed", "acquire", "release", "acq_rel", "sc"});
 }
@@ -36,8 +38,8 @@ bool isSpace(std::string_view word) { return word != "reg" && word != "tex" && p
 bool isCop(std::string_view word) { return isOneOf(word, {"ca", "cg", "cs", "lu", "cv", "wb", "wt"}); }
 bool isLevel(std::string_view word) { return word.starts_with("L1::") || word.starts_with("L2::"); }
 bool isCmp(std::string_view word) {
-  return isOneOf(word, {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-                        "geu", "num", "nan"});
+  return isOneOf(word, {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu",
+                        "leu", "gtu", "geu", "num", "nan"});
 }
 bool isBool(std::string_view word) { return isOneOf(word, {"and", "or", "xor"}); }
 bool isOp(std::string_view word) {
@@ -52,13 +54,15 @@ constexpr struct {
   std::string_view name;
   bool (*is_member)(std::string_view);
 } kClasses[] = {
-    {"type", isType}, {"int", isInt},     {"bits", isBits},   {"float", isFloatWord}, {"vec", isVec},
-    {"num", isNum},   {"sem", isSem},     {"scope", isScope}, {"space", isSpace},     {"cop", isCop},
-    {"level", isLevel}, {"cmp", isCmp},   {"bool", isBool},   {"op", isOp},           {"rnd", isRnd},
+    {"type", isType},   {"int", isInt}, {"bits", isBits},   {"float", isFloatWord}, {"vec", isVec},
+    {"num", isNum},     {"sem", isSem}, {"scope", isScope}, {"space", isSpace},     {"cop", isCop},
+    {"level", isLevel}, {"cmp", isCmp}, {"bool", isBool},   {"op", isOp},           {"rnd", isRnd},
     {"arith", isArith}, {"any", isAny},
 };
 
-bool isAtomChar(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':'; }
+bool isAtomChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+}
 
 }  // namespace
 
@@ -117,17 +121,22 @@ bool Grammar::matches(const std::vector<std::string_view>& modifiers) const {
   return !modifiers.empty() && modifiers[0] == mnemonic_ && matchFrom(0, 1, modifiers);
 }
 
-bool Grammar::matchFrom(std::size_t item, std::size_t modifier, const std::vector<std::string_view>& modifiers) const {
+bool Grammar::matchFrom(std::size_t item, std::size_t modifier,
+                        const std::vector<std::string_view>& modifiers) const {
   if (item == items_.size()) return modifier == modifiers.size();
   const Item& now = items_[item];
   for (const Sequence& sequence : now.alternatives) {
     if (modifiers.size() - modifier < sequence.size()) continue;
-    const bool fits = std::equal(sequence.begin(), sequence.end(), modifiers.begin() + static_cast<std::ptrdiff_t>(modifier),
+    const bool fits = std::equal(sequence.begin(), sequence.end(),
+                                 modifiers.begin() + static_cast<std::ptrdiff_t>(modifier),
                                  [](const Atom& atom, std::string_view word) {
                                    switch (atom.kind) {
-                                     case Atom::Kind::kLiteral: return word == atom.text;
-                                     case Atom::Kind::kPrefix: return word.starts_with(atom.text);
-                                     case Atom::Kind::kClass: return atom.is_member(word);
+                                     case Atom::Kind::kLiteral:
+                                       return word == atom.text;
+                                     case Atom::Kind::kPrefix:
+                                       return word.starts_with(atom.text);
+                                     case Atom::Kind::kClass:
+                                       return atom.is_member(word);
                                    }
                                    return false;
                                  });

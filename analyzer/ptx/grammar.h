@@ -4,7 +4,8 @@
 //   .name        a modifier that must stand here; ".name*" is any modifier that starts with "name"
 //   .a|.b        alternatives
 //   {.a.b}       optional; {.a|.b} optional alternatives; {.a|.b}* any number of them in any order
-//   .type .int .bits .float .arith .vec .num .sem .scope .space .cop .level .cmp .bool .op .rnd .any   classes, see kClasses
+//   .type .int .bits .float .arith .vec .num .sem .scope .space .cop .level .cmp .bool .op .rnd .any classes,
+//   see kClasses
 //
 // What follows the first blank is the operand list; it documents the row and is not matched.
 #pragma once
@@ -39,7 +40,8 @@ class Grammar {
 
   static Item parseItem(std::string_view& rest);
   static Atom parseAtom(std::string_view& rest);
-  bool matchFrom(std::size_t item, std::size_t modifier, const std::vector<std::string_view>& modifiers) const;
+  bool matchFrom(std::size_t item, std::size_t modifier,
+                 const std::vector<std::string_view>& modifiers) const;
 
   std::string_view mnemonic_;
   std::vector<Item> items_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengauer and Tarjan's dominators with path compression (O(E log V), whatever the graph), and Tarjan's components.
-// Everything walks with explicit stacks: functions of a hundred thousand blocks must not exhaust the real one.
+// Lengauer and Tarjan's dominators with path compression (O(E log V), whatever the graph), and Tarjan's
+// components. Everything walks with explicit stacks: functions of a hundred thousand blocks must not exhaust
+// the real one.
 #include "analyzer/ptx/graph.h"
 
 #include <algorithm>
@@ -88,7 +89,10 @@ class Dominators {
 class Components {
  public:
   explicit Components(const Graph& graph)
-      : graph_(graph), number_(graph.size(), 0), low_(graph.size(), 0), entry_(graph.size(), kNoNode),
+      : graph_(graph),
+        number_(graph.size(), 0),
+        low_(graph.size(), 0),
+        entry_(graph.size(), kNoNode),
         component_(graph.size(), kNoNode) {}
 
   std::vector<Node> run() {

@@ -21,14 +21,17 @@ struct Graph {
   std::size_t size() const { return successors.size(); }
 };
 
-/// By node: its immediate dominator in the flow from `root`. kNoNode for the root and for what it does not reach.
+/// By node: its immediate dominator in the flow from `root`. kNoNode for the root and for what it does not
+/// reach.
 std::vector<Node> immediateDominators(const Graph& graph, Node root);
 
-/// Nodes of the tree given by parents, children before their parents. `root` is last; others without parent are missing.
+/// Nodes of the tree given by parents, children before their parents. `root` is last; others without parent
+/// are missing.
 std::vector<Node> treePostOrder(const std::vector<Node>& parents, Node root);
 
-/// By node: the entry of its component if the component is strongly connected, has a cycle and no way out; else kNoNode.
-/// The entry is the node that a depth-first walk (from node 0, then from the rest in order) meets first.
+/// By node: the entry of its component if the component is strongly connected, has a cycle and no way out;
+/// else kNoNode. The entry is the node that a depth-first walk (from node 0, then from the rest in order)
+/// meets first.
 std::vector<Node> closedComponents(const Graph& graph);
 
 }  // namespace handoff::ptx

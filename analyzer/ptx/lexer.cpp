@@ -120,8 +120,8 @@ void Lexer::skipBlanks() {
 
 void Lexer::lexNumber() {
   const char* const begin = cursor_;
-  const bool is_prefixed = *cursor_ == '0' && cursor_ + 1 != end_ && std::strchr("xXfFdDbB", cursor_[1]) != nullptr &&
-                           cursor_[1] != 0;
+  const bool is_prefixed = *cursor_ == '0' && cursor_ + 1 != end_ &&
+                           std::strchr("xXfFdDbB", cursor_[1]) != nullptr && cursor_[1] != 0;
   const auto skip = [&](std::uint8_t mask) {
     while (cursor_ != end_ && is(*cursor_, mask)) ++cursor_;
   };
@@ -162,7 +162,8 @@ void Lexer::advance() {
   } else if (c == '.' && cursor_ + 1 != end_ && is(cursor_[1], kNameRest)) {
     token_.kind = TokenKind::kDirective;
     ++cursor_;
-    while (cursor_ != end_ && (is(*cursor_, kNameRest) || (*cursor_ == ':' && cursor_ + 1 != end_ && cursor_[1] == ':'))) {
+    while (cursor_ != end_ &&
+           (is(*cursor_, kNameRest) || (*cursor_ == ':' && cursor_ + 1 != end_ && cursor_[1] == ':'))) {
       cursor_ += *cursor_ == ':' ? 2 : 1;
     }
   } else if (c == '"') {
@@ -189,7 +190,8 @@ void Lexer::advance() {
 void Lexer::extendOpcode() {
   while (cursor_ != end_ && *cursor_ == '.' && cursor_ + 1 != end_ && is(cursor_[1], kNameRest)) {
     ++cursor_;
-    while (cursor_ != end_ && (is(*cursor_, kNameRest) || (*cursor_ == ':' && cursor_ + 1 != end_ && cursor_[1] == ':'))) {
+    while (cursor_ != end_ &&
+           (is(*cursor_, kNameRest) || (*cursor_ == ':' && cursor_ + 1 != end_ && cursor_[1] == ':'))) {
       cursor_ += *cursor_ == ':' ? 2 : 1;
     }
   }
@@ -198,7 +200,7 @@ void Lexer::extendOpcode() {
 
 bool Lexer::skipBraces() {
   if (!isPunct('{')) return false;
-  for (std::size_t depth = 0; !isEnd(); ) {
+  for (std::size_t depth = 0; !isEnd();) {
     if (isPunct('{')) ++depth;
     if (isPunct('}') && --depth == 0) {
       take();

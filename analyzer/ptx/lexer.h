@@ -13,8 +13,8 @@ enum class TokenKind : std::uint8_t { kEnd, kIdentifier, kDirective, kNumber, kS
 /// A piece of the text. Punctuation is one character; the parser joins "<<" and the like.
 struct Token {
   TokenKind kind = TokenKind::kEnd;
-  char punct = 0;            ///< of kPunct
-  std::string_view text{};   ///< kDirective with its dot, kString without its quotes
+  char punct = 0;           ///< of kPunct
+  std::string_view text{};  ///< kDirective with its dot, kString without its quotes
   std::uint32_t line = 1;
 };
 
@@ -41,7 +41,8 @@ class Lexer {
   void extendOpcode();
   /// True when no blank separates the current token from the one before.
   bool isAdjacent() const { return token_.text.data() == previous_end_; }
-  /// True when the current token lies between the compiler's "begin inline asm" and "end inline asm" comments.
+  /// True when the current token lies between the compiler's "begin inline asm" and "end inline asm"
+  /// comments.
   bool isInlineAsm() const { return is_inline_asm_; }
   /// Skips to behind the '}' that closes the '{' at the current token; false when there is none.
   bool skipBraces();

@@ -27,15 +27,51 @@ using LocId = std::uint32_t;
 
 /// Special registers a kernel can read (PTX ISA, "Special Registers").
 enum class Special : std::uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ,
-  kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
-  kLaneid, kWarpid, kNwarpid,
-  kClusterCtaidX, kClusterCtaidY, kClusterCtaidZ, kClusterNctaidX, kClusterNctaidY, kClusterNctaidZ,
-  kClusterCtarank, kClusterNctarank, kClusteridX, kClusteridY, kClusteridZ,
-  kNclusteridX, kNclusteridY, kNclusteridZ, kIsExplicitCluster,
-  kLanemaskEq, kLanemaskLe, kLanemaskLt, kLanemaskGe, kLanemaskGt,
-  kDynamicSmemSize, kTotalSmemSize, kAggrSmemSize, kReservedSmem,
-  kSmid, kNsmid, kGridid, kClock, kClock64, kGlobaltimer,
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneid,
+  kWarpid,
+  kNwarpid,
+  kClusterCtaidX,
+  kClusterCtaidY,
+  kClusterCtaidZ,
+  kClusterNctaidX,
+  kClusterNctaidY,
+  kClusterNctaidZ,
+  kClusterCtarank,
+  kClusterNctarank,
+  kClusteridX,
+  kClusteridY,
+  kClusteridZ,
+  kNclusteridX,
+  kNclusteridY,
+  kNclusteridZ,
+  kIsExplicitCluster,
+  kLanemaskEq,
+  kLanemaskLe,
+  kLanemaskLt,
+  kLanemaskGe,
+  kLanemaskGt,
+  kDynamicSmemSize,
+  kTotalSmemSize,
+  kAggrSmemSize,
+  kReservedSmem,
+  kSmid,
+  kNsmid,
+  kGridid,
+  kClock,
+  kClock64,
+  kGlobaltimer,
   kOther,  ///< any other name: its value is unknown to the machine
 };
 
@@ -44,7 +80,8 @@ enum class Linkage : std::uint8_t { kNone, kExtern, kVisible, kWeak, kCommon };
 /// The directive with its dot, ".extern"; empty for kNone.
 std::string_view toString(Linkage linkage);
 
-/// "%tid.x" -> kTidX. Names that the machine does not evaluate are kOther; nullopt when PTX has no such register.
+/// "%tid.x" -> kTidX. Names that the machine does not evaluate are kOther; nullopt when PTX has no such
+/// register.
 std::optional<Special> parseSpecial(std::string_view name);
 std::string_view toString(Special special);  ///< "%tid.x"; empty for kOther
 
@@ -52,17 +89,19 @@ std::string_view toString(Special special);  ///< "%tid.x"; empty for kOther
 struct Operand {
   enum class Kind : std::uint8_t {
     kRegister,   ///< reg; for "p|q" the second predicate is in `elements[0]` (also with kSink: "_|p")
-    kImmediate,  ///< imm (two's complement, or the bit pattern of a float); is_float, then text is "0f" or "0d"
+    kImmediate,  ///< imm (two's complement, or the bit pattern of a float); is_float, then text is "0f" or
+                 ///< "0d"
     kSpecial,    ///< special; text holds the name of a kOther
     kVariable,   ///< var (+ imm): the address of a variable
     kFunction,   ///< text: the name of a function (call target, or address taken)
     kAddress,    ///< [base + imm]; base is reg, var or none (absolute); elements[0] if the base is a special
     kVector,     ///< elements: "{a, b, c}"; also the coordinate list of tensor copies
     kTensorAddress,  ///< [map, {coordinates}]: elements[0] is the map address, the rest the coordinates
-    kLabel,      ///< target: an instruction index of the same function
-    kSink,       ///< "_"
-    kList,       ///< "(a, b)" of a call: elements. A call has the operands returns, callee, arguments{, prototype}
-    kSymbol,     ///< text: a name that nothing declares (unknown instruction), a branch table or a call prototype
+    kLabel,          ///< target: an instruction index of the same function
+    kSink,           ///< "_"
+    kList,  ///< "(a, b)" of a call: elements. A call has the operands returns, callee, arguments{, prototype}
+    kSymbol,  ///< text: a name that nothing declares (unknown instruction), a branch table or a call
+              ///< prototype
   };
   enum class Base : std::uint8_t { kNone, kRegister, kVariable };
 
@@ -87,7 +126,7 @@ struct Guard {
 };
 
 struct Instruction {
-  std::string opcode;       ///< full spelling with modifiers, e.g. "cp.async.cg.shared.global.L2::128B"
+  std::string opcode;  ///< full spelling with modifiers, e.g. "cp.async.cg.shared.global.L2::128B"
   const Decoded* decoded = nullptr;  ///< what the instruction table knows; never null after parsing
   std::optional<Guard> guard;
   std::vector<Operand> operands;
@@ -108,16 +147,16 @@ struct SymbolicInit {
 };
 
 struct Variable {
-  std::string name;       ///< as written; a nested scope that repeats a name gets a suffix
+  std::string name;  ///< as written; a nested scope that repeats a name gets a suffix
   Space space = Space::kGeneric;
   Type type = Type::kB8;
-  std::uint32_t align = 1;      ///< bytes
-  std::uint64_t size = 0;       ///< bytes; 0 for an unsized ".extern .shared" array
+  std::uint32_t align = 1;  ///< bytes
+  std::uint64_t size = 0;   ///< bytes; 0 for an unsized ".extern .shared" array
   bool is_extern = false;
-  bool is_pointer = false;      ///< ".ptr" attribute on a kernel parameter
+  bool is_pointer = false;                ///< ".ptr" attribute on a kernel parameter
   Space pointee_space = Space::kGeneric;  ///< of ".ptr"
   std::uint32_t pointee_align = 0;        ///< bytes, 0 when not given
-  std::vector<std::uint8_t> init;  ///< initial bytes of .const/.global data, may be shorter than size
+  std::vector<std::uint8_t> init;         ///< initial bytes of .const/.global data, may be shorter than size
   bool has_symbolic_init = false;  ///< an initialiser held addresses of other symbols: contents unknown
   std::vector<SymbolicInit> symbolic_init;
   std::string opaque_type;  ///< "texref", "samplerref", "surfref"; empty for ordinary types
@@ -125,10 +164,11 @@ struct Variable {
   std::uint32_t ptx_line = 0;
 };
 
-/// Performance and cluster directives of a kernel (PTX ISA, "Performance-Tuning Directives", "Cluster Dimension Directives").
+/// Performance and cluster directives of a kernel (PTX ISA, "Performance-Tuning Directives", "Cluster
+/// Dimension Directives").
 struct KernelLimits {
-  std::optional<std::array<std::uint32_t, 3>> max_ntid;   ///< .maxntid, threads
-  std::optional<std::array<std::uint32_t, 3>> req_ntid;   ///< .reqntid, threads
+  std::optional<std::array<std::uint32_t, 3>> max_ntid;     ///< .maxntid, threads
+  std::optional<std::array<std::uint32_t, 3>> req_ntid;     ///< .reqntid, threads
   std::optional<std::array<std::uint32_t, 3>> req_cluster;  ///< .reqnctapercluster, CTAs
   bool is_explicit_cluster = false;
   std::optional<std::uint32_t> max_cluster_rank;
@@ -154,7 +194,7 @@ struct Label {
 };
 
 struct Function {
-  std::string name;       ///< mangled
+  std::string name;  ///< mangled
   bool is_kernel = false;
   bool is_declaration = false;
   bool is_noreturn = false;
@@ -179,8 +219,8 @@ struct Alias {
 struct Module {
   std::string file;  ///< the name used in errors and in locations without .loc
   unsigned version_major = 0, version_minor = 0;
-  std::string target;      ///< "sm_90a"
-  unsigned sm = 0;         ///< 90
+  std::string target;  ///< "sm_90a"
+  unsigned sm = 0;     ///< 90
   unsigned address_size = 64;
   std::vector<Variable> variables;
   std::vector<Function> functions;

@@ -13,6 +13,9 @@ constexpr std::string_view kComponents[] = {"x", "y", "z", "w", "4", "5", "6", "
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
+/// "%r12": what compilers declare by ranges only.
+bool looksLikeRange(std::string_view name) { return name.front() == '%' && isDigit(name.back()); }
+
 }  // namespace
 
 FunctionNames::FunctionNames(const SymbolMap& module_symbols, Function& function)
@@ -53,6 +56,7 @@ bool FunctionNames::leaveScope() {
 }
 
 void FunctionNames::bind(std::string_view name, Symbol symbol) {
+  hides_ranges_ = hides_ranges_ || looksLikeRange(name);
   const auto [entry, is_new] = symbols_.try_emplace(name, symbol);
   undo_.push_back({name, is_new ? std::nullopt : std::optional(entry->second)});
   entry->second = symbol;
@@ -87,13 +91,17 @@ void FunctionNames::declareRegisterVector(std::string_view name, Type type, unsi
   for (unsigned lane = 0; lane < lanes; ++lane) {
     newRegister(std::string(name) + "_" + std::string(kComponents[lane]), type);
   }
-  bind(name, {.kind = Symbol::Kind::kRegisterVector, .lanes = static_cast<std::uint8_t>(lanes), .index = first});
+  bind(name,
+       {.kind = Symbol::Kind::kRegisterVector, .lanes = static_cast<std::uint8_t>(lanes), .index = first});
 }
 
 void FunctionNames::declareRange(std::string_view prefix, Type type, std::uint64_t count) {
   const std::size_t index = ranges_.size();
   const auto [entry, is_new] = visible_ranges_.try_emplace(prefix, index);
-  ranges_.push_back({.prefix = prefix, .type = type, .count = count, .used = {},
+  ranges_.push_back({.prefix = prefix,
+                     .type = type,
+                     .count = count,
+                     .used = {},
                      .shadowed = is_new ? std::nullopt : std::optional(entry->second)});
   entry->second = index;
 }
@@ -135,6 +143,10 @@ std::optional<Symbol> FunctionNames::findInRange(std::string_view name) {
 }
 
 std::optional<Symbol> FunctionNames::find(std::string_view name) {
+  const bool may_skip_own = !hides_ranges_ && looksLikeRange(name);
+  if (may_skip_own) {
+    if (auto in_range = findInRange(name)) return in_range;
+  }
   if (const auto own = symbols_.find(name); own != symbols_.end()) return own->second;
   if (auto in_range = findInRange(name)) return in_range;
   if (const auto outer = module_symbols_.find(name); outer != module_symbols_.end()) return outer->second;

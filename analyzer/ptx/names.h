@@ -17,15 +17,16 @@ namespace handoff::ptx {
 struct Symbol {
   enum class Kind : std::uint8_t { kRegister, kRegisterVector, kVariable, kFunction };
   Kind kind = Kind::kVariable;
-  std::uint8_t lanes = 0;   ///< of a register vector: its components follow each other from `index`
+  std::uint8_t lanes = 0;  ///< of a register vector: its components follow each other from `index`
   bool is_module_scope = false;
   std::uint32_t index = 0;  ///< RegId or VarId
 };
 
 using SymbolMap = std::unordered_map<std::string_view, Symbol>;
 
-/// The names live as views into the parsed text. Registers of a range such as "%r<10>" come into being when they are
-/// first used: a declaration costs nothing, so hostile counts cannot exhaust memory and unused registers do not exist.
+/// The names live as views into the parsed text. Registers of a range such as "%r<10>" come into being when
+/// they are first used: a declaration costs nothing, so hostile counts cannot exhaust memory and unused
+/// registers do not exist.
 class FunctionNames {
  public:
   FunctionNames(const SymbolMap& module_symbols, Function& function);
@@ -73,6 +74,7 @@ class FunctionNames {
   const SymbolMap& module_symbols_;
   Function& function_;
   SymbolMap symbols_;
+  bool hides_ranges_ = false;  ///< some name is declared on its own that looks like a register of a range
   std::vector<Undo> undo_;
   std::vector<Range> ranges_;
   std::unordered_map<std::string_view, std::size_t> visible_ranges_;

@@ -41,10 +41,17 @@ std::optional<Space> parseSpace(std::string_view word) {
     std::string_view name;
     Space space;
   } kSpaces[] = {
-      {"global", Space::kGlobal}, {"shared", Space::kShared},          {"shared::cta", Space::kShared},
-      {"shared::cluster", Space::kSharedCluster}, {"local", Space::kLocal}, {"param", Space::kParam},
-      {"param::entry", Space::kParam}, {"param::func", Space::kParam}, {"const", Space::kConst},
-      {"reg", Space::kReg},       {"tex", Space::kTex},
+      {"global", Space::kGlobal},
+      {"shared", Space::kShared},
+      {"shared::cta", Space::kShared},
+      {"shared::cluster", Space::kSharedCluster},
+      {"local", Space::kLocal},
+      {"param", Space::kParam},
+      {"param::entry", Space::kParam},
+      {"param::func", Space::kParam},
+      {"const", Space::kConst},
+      {"reg", Space::kReg},
+      {"tex", Space::kTex},
   };
   for (const auto& row : kSpaces) {
     if (row.name == word) return row.space;
@@ -202,7 +209,8 @@ void Parser::parseAlias() {
 void Parser::parseSection() {
   const std::uint32_t line = lexer_.take().line;
   const bool is_strings = isDirective(".debug_str");
-  if (lexer_.peek().kind == TokenKind::kDirective || lexer_.peek().kind == TokenKind::kIdentifier) lexer_.take();
+  if (lexer_.peek().kind == TokenKind::kDirective || lexer_.peek().kind == TokenKind::kIdentifier)
+    lexer_.take();
   if (!is_strings) {
     if (!lexer_.skipBraces()) failAt(line, "the section does not end");
     return;

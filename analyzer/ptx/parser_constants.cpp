@@ -68,8 +68,10 @@ Operand Parser::parseImmediate() {
 bool Parser::parseConstantOperator(int min_precedence, std::string& op, int& precedence) {
   if (lexer_.peek().kind != TokenKind::kPunct) return false;
   const char* const begin = lexer_.peek().text.data();
-  const std::string_view rest(begin, std::min<std::size_t>(2, static_cast<std::size_t>(text_.data() + text_.size() - begin)));
-  const auto* row = std::ranges::find_if(kOperators, [&](const OperatorRow& r) { return rest.starts_with(r.text); });
+  const std::string_view rest(
+      begin, std::min<std::size_t>(2, static_cast<std::size_t>(text_.data() + text_.size() - begin)));
+  const auto* row =
+      std::ranges::find_if(kOperators, [&](const OperatorRow& r) { return rest.starts_with(r.text); });
   if (row == std::end(kOperators) || row->precedence < min_precedence) return false;
   op = row->text;
   precedence = row->precedence;

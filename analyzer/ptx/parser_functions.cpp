@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels and functions: heads, performance directives, and the statements of a body that are not instructions.
+// Kernels and functions: heads, performance directives, and the statements of a body that are not
+// instructions.
 #include <algorithm>
 
 #include "analyzer/ptx/parser_impl.h"
@@ -25,7 +26,8 @@ void Parser::parseFunction(Linkage linkage, bool is_kernel) {
   const std::string_view name = expectIdentifier();
   function.name = name;
   if (ok()) {
-    symbols_[name] = {.kind = Symbol::Kind::kFunction, .is_module_scope = true,
+    symbols_[name] = {.kind = Symbol::Kind::kFunction,
+                      .is_module_scope = true,
                       .index = static_cast<std::uint32_t>(module_.functions.size())};
     debug_.beginFunction(name);
   }
@@ -60,7 +62,8 @@ void Parser::parseParameters(std::vector<VarId>& ids) {
 }
 
 void Parser::parseParameter(std::vector<VarId>& ids) {
-  const auto space = lexer_.peek().kind == TokenKind::kDirective ? parseSpace(lexer_.peek().text) : std::nullopt;
+  const auto space =
+      lexer_.peek().kind == TokenKind::kDirective ? parseSpace(lexer_.peek().text) : std::nullopt;
   if (space != Space::kParam && space != Space::kReg) {
     fail("a parameter starts with '.param' or '.reg'");
     return;
@@ -215,7 +218,8 @@ void Parser::parseLabelled(std::string_view label, std::uint32_t line) {
 void Parser::parseCallDeclaration(std::string_view label) {
   std::string text;
   while (!lexer_.isEnd() && !lexer_.isPunct(';')) {
-    if (lexer_.peek().kind == TokenKind::kString || lexer_.isPunct('"')) fail("unexpected text in a call declaration");
+    if (lexer_.peek().kind == TokenKind::kString || lexer_.isPunct('"'))
+      fail("unexpected text in a call declaration");
     if (!text.empty()) text += ' ';
     text += lexer_.take().text;
   }
@@ -241,7 +245,8 @@ void Parser::parseBodyDirective() {
   } else {
     const Linkage linkage = word == ".extern" ? Linkage::kExtern : Linkage::kNone;
     if (word == ".extern" || word == ".visible" || word == ".weak") lexer_.take();
-    const auto space = lexer_.peek().kind == TokenKind::kDirective ? parseSpace(lexer_.peek().text) : std::nullopt;
+    const auto space =
+        lexer_.peek().kind == TokenKind::kDirective ? parseSpace(lexer_.peek().text) : std::nullopt;
     if (!space) {
       fail("unexpected '" + std::string(word) + "' in a function");
       return;

@@ -192,7 +192,8 @@ Operand Parser::parseComponent(const Symbol& symbol, const Token& name) {
     failAt(name.line, "'" + std::string(name.text) + "' has no component '" + std::string(component) + "'");
     return {};
   }
-  return Operand{.kind = Operand::Kind::kRegister, .reg = RegId{symbol.index + static_cast<std::uint32_t>(lane % 4)}};
+  return Operand{.kind = Operand::Kind::kRegister,
+                 .reg = RegId{symbol.index + static_cast<std::uint32_t>(lane % 4)}};
 }
 
 Operand Parser::symbolOperand(const Symbol& symbol, std::string_view name) {
@@ -227,7 +228,8 @@ void Parser::parseAddressOffset(Operand& operand) {
     const bool is_minus = lexer_.take().punct == '-';
     constexpr int kTighterThanSums = 10;
     const auto value = static_cast<std::uint64_t>(parseConstant(kTighterThanSums).value_or(0));
-    operand.imm = static_cast<std::int64_t>(static_cast<std::uint64_t>(operand.imm) + (is_minus ? 0 - value : value));
+    operand.imm =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(operand.imm) + (is_minus ? 0 - value : value));
   }
 }
 

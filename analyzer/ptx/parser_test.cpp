@@ -56,7 +56,8 @@ TEST(ParserModule, ArraySizeIsInBytesAndAlignmentDefaultsToTheElement) {
 }
 
 TEST(ParserModule, InitialiserBytesAreLittleEndian) {
-  const Module module = parseOk(std::string(kHeader) + ".const .u16 a[2] = {0x1234, -1};\n.const .f32 f = 1.0;");
+  const Module module =
+      parseOk(std::string(kHeader) + ".const .u16 a[2] = {0x1234, -1};\n.const .f32 f = 1.0;");
   EXPECT_THAT(module.variables[0].init, ElementsAre(0x34, 0x12, 0xff, 0xff));
   EXPECT_THAT(module.variables[1].init, ElementsAre(0, 0, 0x80, 0x3f));
 }
@@ -92,8 +93,9 @@ TEST(ParserModule, AliasLeadsToItsTarget) {
 }
 
 TEST(ParserKernel, PointerAttributesBelongToThePointee) {
-  const Module module = parseOk(std::string(kHeader) +
-                                ".entry k(.param .u64 .ptr .shared .align 16 p, .param .align 64 .b8 map[128]) { ret; }");
+  const Module module =
+      parseOk(std::string(kHeader) +
+              ".entry k(.param .u64 .ptr .shared .align 16 p, .param .align 64 .b8 map[128]) { ret; }");
   const Function& function = module.functions[0];
   ASSERT_THAT(function.params, SizeIs(2));
   EXPECT_TRUE(function.variables[0].is_pointer);
@@ -105,10 +107,11 @@ TEST(ParserKernel, PointerAttributesBelongToThePointee) {
 }
 
 TEST(ParserKernel, LimitsInBothSpellings) {
-  const Module module = parseOk(std::string(kHeader) +
-                                ".entry a() .maxntid 128 .minnctapersm 2 .maxnreg 64 { ret; }\n"
-                                ".entry b() .reqntid 32, 4, 2 .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n"
-                                ".entry c() .maxntid 256, 1, 1 .maxclusterrank 8 .blocksareclusters { ret; }\n");
+  const Module module =
+      parseOk(std::string(kHeader) +
+              ".entry a() .maxntid 128 .minnctapersm 2 .maxnreg 64 { ret; }\n"
+              ".entry b() .reqntid 32, 4, 2 .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n"
+              ".entry c() .maxntid 256, 1, 1 .maxclusterrank 8 .blocksareclusters { ret; }\n");
   using Extent = std::array<std::uint32_t, 3>;
   EXPECT_EQ(module.functions[0].limits.max_ntid, (Extent{128, 1, 1}));
   EXPECT_EQ(module.functions[0].limits.min_nctapersm, 2u);
@@ -121,7 +124,8 @@ TEST(ParserKernel, LimitsInBothSpellings) {
 }
 
 TEST(ParserKernel, RegisterParametersOfFunctionsAreRegisters) {
-  const Module module = parseOk(std::string(kHeader) + ".func (.reg .u32 o) f(.reg .u32 a) { add.u32 o, a, 1; ret; }");
+  const Module module =
+      parseOk(std::string(kHeader) + ".func (.reg .u32 o) f(.reg .u32 a) { add.u32 o, a, 1; ret; }");
   const Function& function = module.functions[0];
   EXPECT_THAT(function.returns, SizeIs(1));
   EXPECT_THAT(function.params, SizeIs(1));
@@ -138,14 +142,15 @@ TEST(ParserBody, RangeRegistersExistOnceUsed) {
 }
 
 TEST(ParserBody, InnerScopeHidesAndRestoresNames) {
-  const Function function = body(
-      ".reg .pred p;\n@p ret;\n{ .reg .pred p; @p ret; }\n{ .reg .pred p; @p ret; }\n@p ret;");
+  const Function function =
+      body(".reg .pred p;\n@p ret;\n{ .reg .pred p; @p ret; }\n{ .reg .pred p; @p ret; }\n@p ret;");
   ASSERT_THAT(function.instructions, SizeIs(4));
   EXPECT_EQ(function.instructions[0].guard->reg, function.instructions[3].guard->reg);
   EXPECT_NE(function.instructions[0].guard->reg, function.instructions[1].guard->reg);
   EXPECT_NE(function.instructions[1].guard->reg, function.instructions[2].guard->reg);
-  EXPECT_THAT(function.registers, ElementsAre(::testing::Field(&Register::name, "p"), ::testing::Field(&Register::name, "p$1"),
-                                              ::testing::Field(&Register::name, "p$2")));
+  EXPECT_THAT(function.registers,
+              ElementsAre(::testing::Field(&Register::name, "p"), ::testing::Field(&Register::name, "p$1"),
+                          ::testing::Field(&Register::name, "p$2")));
 }
 
 TEST(ParserBody, RangeRegisterFirstUsedInAScopeStaysTheSameOutside) {
@@ -154,8 +159,8 @@ TEST(ParserBody, RangeRegisterFirstUsedInAScopeStaysTheSameOutside) {
 }
 
 TEST(ParserBody, LabelsOfInlineAsmScopesAreTheirOwn) {
-  const Function function = body(
-      "{ WAIT: @%p1 bra DONE; bra WAIT; DONE: }\n{ WAIT: @%p1 bra DONE; bra WAIT; DONE: }\nret;");
+  const Function function =
+      body("{ WAIT: @%p1 bra DONE; bra WAIT; DONE: }\n{ WAIT: @%p1 bra DONE; bra WAIT; DONE: }\nret;");
   ASSERT_THAT(function.instructions, SizeIs(5));
   EXPECT_EQ(function.instructions[0].operands[0].target, 2u);
   EXPECT_EQ(function.instructions[1].operands[0].target, 0u);
@@ -206,11 +211,13 @@ TEST(ParserBody, BranchTableHoldsItsTargets) {
 }
 
 TEST(ParserBody, CallKeepsBothLists) {
-  const std::string head = std::string(kHeader) + ".extern .func g();\n.extern .func (.param .b32 r) f(.param .b64 a);\n";
-  const Module module = parseOk(head +
-                                ".entry k() { .reg .b64 %rd<2>; { .param .b64 a; .param .b32 r;\n"
-                                "call.uni (r), f, (a); } call g; proto: .callprototype (.param .b32 _) _ ();\n"
-                                "{ .param .b32 r; call (r), %rd1, (), proto; } }");
+  const std::string head =
+      std::string(kHeader) + ".extern .func g();\n.extern .func (.param .b32 r) f(.param .b64 a);\n";
+  const Module module =
+      parseOk(head +
+              ".entry k() { .reg .b64 %rd<2>; { .param .b64 a; .param .b32 r;\n"
+              "call.uni (r), f, (a); } call g; proto: .callprototype (.param .b32 _) _ ();\n"
+              "{ .param .b32 r; call (r), %rd1, (), proto; } }");
   const std::vector<Instruction>& instructions = module.functions[2].instructions;
   for (const Instruction& call : instructions) ASSERT_GE(call.operands.size(), 3u);
   EXPECT_THAT(instructions[0].operands[0].elements, SizeIs(1));
@@ -240,7 +247,8 @@ TEST(ParserOperands, FloatsKeepTheirBits) {
   const Operand single = operands("mov.b32 %r1, 0f3F800000;")[1];
   EXPECT_TRUE(single.is_float);
   EXPECT_EQ(single.imm, 0x3f800000);
-  EXPECT_EQ(operands("mov.b64 %rd1, 0dBFF0000000000000;")[1].imm, static_cast<std::int64_t>(0xbff0000000000000));
+  EXPECT_EQ(operands("mov.b64 %rd1, 0dBFF0000000000000;")[1].imm,
+            static_cast<std::int64_t>(0xbff0000000000000));
   EXPECT_EQ(operands("mov.b64 %rd1, 1.0;")[1].imm, 0x3ff0000000000000);
 }
 
@@ -277,7 +285,8 @@ TEST(ParserOperands, VariableAsAValueIsItsAddress) {
 
 TEST(ParserOperands, TensorAddressHasMapThenCoordinates) {
   const auto all = operands(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, 8}], [%r3];");
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, 8}], "
+      "[%r3];");
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[1].kind, Kind::kTensorAddress);
   ASSERT_THAT(all[1].elements, SizeIs(3));
@@ -343,27 +352,35 @@ TEST_P(ParserErrors, NamesTheLineAndTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     Table, ParserErrors,
     ::testing::Values(
-        BadInput{"Empty", "", 1, "not PTX"},
-        BadInput{"Prose", "Hello\n", 1, "not PTX"},
-        BadInput{"Elf", std::string("\x7f" "ELF\n\0\0", 7), 2, "binary"},
+        BadInput{"Empty", "", 1, "not PTX"}, BadInput{"Prose", "Hello\n", 1, "not PTX"},
+        BadInput{"Elf",
+                 std::string("\x7f"
+                             "ELF\n\0\0",
+                             7),
+                 2, "binary"},
         BadInput{"NoTarget", ".version 8.0\n", 2, "no '.target'"},
         BadInput{"NoVersion", ".version\n.target sm_80\n", 2, "expected a version"},
-        BadInput{"TruncatedBody", std::string(kHeader) + ".entry k()\n{ ret;\n", 5, "ends inside the function 'k'"},
+        BadInput{"TruncatedBody", std::string(kHeader) + ".entry k()\n{ ret;\n", 5,
+                 "ends inside the function 'k'"},
         BadInput{"TruncatedStatement", std::string(kHeader) + ".entry k() {\nadd.s32", 5, "expected"},
         BadInput{"UndeclaredRegister", kernel("mov.b32 %r1, 0;"), 6, "'%r1' is not declared"},
-        BadInput{"RegisterBeyondItsRange", kernel(".reg .b32 %r<2>;\nmov.b32 %r2, 0;"), 7, "'%r2' is not declared"},
+        BadInput{"RegisterBeyondItsRange", kernel(".reg .b32 %r<2>;\nmov.b32 %r2, 0;"), 7,
+                 "'%r2' is not declared"},
         BadInput{"UndeclaredGuard", kernel("@%p1 ret;"), 6, "'%p1' is no declared register"},
         BadInput{"UndefinedLabel", kernel("\nbra L;"), 7, "'L' is not defined"},
         BadInput{"LabelOfAnotherScope", kernel("{ L: }\nbra L;"), 7, "'L' is not defined"},
         BadInput{"LabelTwice", kernel("L:\nL:"), 7, "defined twice"},
         BadInput{"HugeRange", kernel(".reg .b32 %r<4000000000>;"), 6, "too large"},
-        BadInput{"HugeArray", std::string(kHeader) + ".global .b8 a[99999999999][99999999999];", 4, "too large"},
-        BadInput{"HugeNumber", kernel(".reg .b64 a;\nmov.b64 a, 99999999999999999999;"), 7, "expected an integer"},
+        BadInput{"HugeArray", std::string(kHeader) + ".global .b8 a[99999999999][99999999999];", 4,
+                 "too large"},
+        BadInput{"HugeNumber", kernel(".reg .b64 a;\nmov.b64 a, 99999999999999999999;"), 7,
+                 "expected an integer"},
         BadInput{"DivisionByZero", kernel(".reg .b64 a;\nmov.b64 a, 1/0;"), 7, "divides by zero"},
         BadInput{"OpenSection", std::string(kHeader) + ".section .debug_info\n{ .b8 1", 4, "does not end"},
         BadInput{"OpenInitialiser", std::string(kHeader) + ".global .u32 a[2] = { 1,", 4, "does not end"},
         BadInput{"UnknownDirective", std::string(kHeader) + ".frobnicate 1;", 4, "unexpected '.frobnicate'"},
-        BadInput{"DeepExpression", kernel(".reg .b64 a;\nmov.b64 a, " + std::string(100000, '(') + ";"), 7, "too deeply"},
+        BadInput{"DeepExpression", kernel(".reg .b64 a;\nmov.b64 a, " + std::string(100000, '(') + ";"), 7,
+                 "too deeply"},
         BadInput{"DeepScopes", kernel(std::string(100000, '{')), 6, "too deeply"}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -11,12 +11,15 @@ namespace {
 // No address space of a GPU is larger; keeps every product below from overflowing.
 constexpr std::uint64_t kMaxVariableBytes = std::uint64_t{1} << 48;
 
-bool isOpaqueType(std::string_view word) { return word == ".texref" || word == ".samplerref" || word == ".surfref"; }
+bool isOpaqueType(std::string_view word) {
+  return word == ".texref" || word == ".samplerref" || word == ".surfref";
+}
 
 /// The bits of an initial element: decimal constants become floats of the variable's type.
 std::int64_t initialBits(Type type, const Operand& element) {
   if (element.text == "0f" || (type != Type::kF32 && type != Type::kF64)) return element.imm;
-  const double value = element.is_float ? std::bit_cast<double>(element.imm) : static_cast<double>(element.imm);
+  const double value =
+      element.is_float ? std::bit_cast<double>(element.imm) : static_cast<double>(element.imm);
   if (type == Type::kF64) return std::bit_cast<std::int64_t>(value);
   return std::bit_cast<std::int32_t>(static_cast<float>(value));
 }
@@ -76,8 +79,10 @@ bool Parser::parseDeclaration(Declaration& declaration) {
 bool Parser::parseDeclarationWord(Declaration& declaration, std::string_view word) {
   if (word == ".align") {
     const std::uint64_t align = expectUnsigned().value_or(1);
-    if (align == 0 || align > (1u << 20) || (align & (align - 1)) != 0) fail("an alignment must be a power of two");
-    (declaration.is_pointer ? declaration.pointee_align : declaration.align) = static_cast<std::uint32_t>(align);
+    if (align == 0 || align > (1u << 20) || (align & (align - 1)) != 0)
+      fail("an alignment must be a power of two");
+    (declaration.is_pointer ? declaration.pointee_align : declaration.align) =
+        static_cast<std::uint32_t>(align);
   } else if (word == ".ptr") {
     declaration.is_pointer = true;
   } else if (const auto space = parseSpace(word); space && declaration.is_pointer) {
@@ -113,7 +118,8 @@ std::optional<Variable> Parser::parseDeclarator(const Declaration& declaration) 
   variable.pointee_space = declaration.pointee_space;
   variable.pointee_align = declaration.pointee_align;
   const std::uint64_t bytes = std::uint64_t{byteSize(variable.type)} * declaration.lanes;
-  variable.align = declaration.align != 0 ? declaration.align : static_cast<std::uint32_t>(std::max<std::uint64_t>(bytes, 1));
+  variable.align = declaration.align != 0 ? declaration.align
+                                          : static_cast<std::uint32_t>(std::max<std::uint64_t>(bytes, 1));
   if (!ok() || !parseDimensions(variable, bytes)) return std::nullopt;
   return variable;
 }
@@ -128,7 +134,8 @@ bool Parser::parseDimensions(Variable& variable, std::uint64_t element_bytes) {
     }
     const std::int64_t count = parseConstant().value_or(0);
     if (!expect(']')) return false;
-    if (count < 0 || (variable.size != 0 && static_cast<std::uint64_t>(count) > kMaxVariableBytes / variable.size)) {
+    if (count < 0 ||
+        (variable.size != 0 && static_cast<std::uint64_t>(count) > kMaxVariableBytes / variable.size)) {
       fail("the array is too large");
       return false;
     }
@@ -186,7 +193,8 @@ void Parser::parseInitialElement(Variable& variable, std::uint64_t& offset, std:
   }
   if (!ok() || !reserveInitialBytes(variable, offset + bytes)) return;
   for (std::uint64_t i = 0; i < bytes; ++i) {
-    variable.init[offset + i] = i < 8 ? static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> (8 * i)) : 0;
+    variable.init[offset + i] =
+        i < 8 ? static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> (8 * i)) : 0;
   }
   offset += bytes;
 }
@@ -198,7 +206,8 @@ std::string Parser::parseSymbolicElement() {
     if (depth == 0 && (lexer_.isPunct(',') || lexer_.isPunct('}') || lexer_.isPunct(';'))) break;
     const Token& token = lexer_.peek();
     const bool is_part = token.kind == TokenKind::kIdentifier || token.kind == TokenKind::kNumber ||
-                         (token.kind == TokenKind::kPunct && std::string_view("+-(),").find(token.punct) != std::string_view::npos);
+                         (token.kind == TokenKind::kPunct &&
+                          std::string_view("+-(),").find(token.punct) != std::string_view::npos);
     if (!is_part) {
       fail("unexpected '" + std::string(token.text) + "' in an initialiser");
       break;

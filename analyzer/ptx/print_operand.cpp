@@ -25,7 +25,8 @@ class OperandPrinter {
         return text + (operand.is_float ? floatLiteral(static_cast<std::uint64_t>(operand.imm), operand.text)
                                         : std::to_string(operand.imm));
       case Operand::Kind::kSpecial:
-        return text + (operand.special == Special::kOther ? operand.text : std::string(toString(operand.special)));
+        return text +
+               (operand.special == Special::kOther ? operand.text : std::string(toString(operand.special)));
       case Operand::Kind::kVariable:
         return text + variableName(operand) + offset(operand.imm);
       case Operand::Kind::kFunction:
@@ -86,9 +87,8 @@ class OperandPrinter {
   // Coordinates stand in braces unless the operand kept a list of its own ("[texture, sampler, {x, y}]").
   std::string tensorAddress(const Operand& operand) const {
     std::string text = "[" + address(operand.elements[0]);
-    const bool has_list = std::ranges::any_of(operand.elements, [](const Operand& element) {
-      return element.kind == Operand::Kind::kVector;
-    });
+    const bool has_list = std::ranges::any_of(
+        operand.elements, [](const Operand& element) { return element.kind == Operand::Kind::kVector; });
     const std::string rest = join(operand.elements, 1, operand.elements.size());
     return text + (has_list ? ", " + rest : ", {" + rest + "}") + "]" + operand.text;
   }
@@ -97,7 +97,9 @@ class OperandPrinter {
   const Function& function_;
 };
 
-bool isEmptyList(const Operand& operand) { return operand.kind == Operand::Kind::kList && operand.elements.empty(); }
+bool isEmptyList(const Operand& operand) {
+  return operand.kind == Operand::Kind::kList && operand.elements.empty();
+}
 
 }  // namespace
 
@@ -125,7 +127,8 @@ std::string printInstruction(const Module& module, const Function& function, con
     text += printer.print({.kind = Operand::Kind::kRegister, .reg = instruction.guard->reg}) + " ";
   }
   text += instruction.opcode;
-  const bool is_call = instruction.decoded != nullptr && std::holds_alternative<Call>(instruction.decoded->effect);
+  const bool is_call =
+      instruction.decoded != nullptr && std::holds_alternative<Call>(instruction.decoded->effect);
   bool is_first = true;
   for (const Operand& operand : instruction.operands) {
     if (is_call && isEmptyList(operand)) continue;

@@ -25,7 +25,8 @@ class ModulePrinter {
   explicit ModulePrinter(const Module& module) : module_(module) {}
 
   std::string run() {
-    out_ = ".version " + std::to_string(module_.version_major) + "." + std::to_string(module_.version_minor) + "\n";
+    out_ = ".version " + std::to_string(module_.version_major) + "." + std::to_string(module_.version_minor) +
+           "\n";
     out_ += ".target " + module_.target + "\n";
     out_ += ".address_size " + std::to_string(module_.address_size) + "\n\n";
     printItems();
@@ -61,14 +62,17 @@ class ModulePrinter {
     const unsigned bytes = std::max(1u, byteSize(variable.type));
     if (variable.is_pointer) {
       text += "." + std::string(toString(variable.type)) + " .ptr ";
-      if (variable.pointee_space != Space::kGeneric) text += "." + std::string(toString(variable.pointee_space)) + " ";
+      if (variable.pointee_space != Space::kGeneric)
+        text += "." + std::string(toString(variable.pointee_space)) + " ";
       if (variable.pointee_align != 0) text += ".align " + std::to_string(variable.pointee_align) + " ";
       return text + variable.name;
     }
-    if (variable.align != bytes && variable.space != Space::kReg) text += ".align " + std::to_string(variable.align) + " ";
+    if (variable.align != bytes && variable.space != Space::kReg)
+      text += ".align " + std::to_string(variable.align) + " ";
     text += "." + std::string(toString(variable.type)) + " " + variable.name;
     if (variable.size == 0 && variable.type != Type::kPred) return text + "[]";
-    if (variable.size != bytes && variable.type != Type::kPred) text += "[" + std::to_string(variable.size / bytes) + "]";
+    if (variable.size != bytes && variable.type != Type::kPred)
+      text += "[" + std::to_string(variable.size / bytes) + "]";
     return text;
   }
 
@@ -146,7 +150,8 @@ class ModulePrinter {
       for (const VarId id : *ids) {
         const auto index = static_cast<std::uint32_t>(id);
         is_parameter[index] = true;
-        if (function.variables[index].space == Space::kReg) register_parameters.push_back(function.variables[index].name);
+        if (function.variables[index].space == Space::kReg)
+          register_parameters.push_back(function.variables[index].name);
       }
     }
     constexpr std::size_t kNamesPerLine = 16;
@@ -174,7 +179,8 @@ class ModulePrinter {
       }
       out_ += ";\n";
     }
-    for (const CallDeclaration& call : function.call_declarations) out_ += call.name + ": " + call.text + ";\n";
+    for (const CallDeclaration& call : function.call_declarations)
+      out_ += call.name + ": " + call.text + ";\n";
   }
 
   void printBody(const Function& function) {
@@ -223,7 +229,8 @@ class ModulePrinter {
 
   void printFiles() {
     for (std::size_t i = 1; i < module_.files.size(); ++i) {
-      if (!module_.files[i].empty()) out_ += "\t.file\t" + std::to_string(i) + " \"" + module_.files[i] + "\"\n";
+      if (!module_.files[i].empty())
+        out_ += "\t.file\t" + std::to_string(i) + " \"" + module_.files[i] + "\"\n";
     }
   }
 

@@ -180,16 +180,20 @@ TEST_P(RoundTrip, PrintedModuleParsesToAnEqualOne) {
 INSTANTIATE_TEST_SUITE_P(
     Dialects, RoundTrip,
     ::testing::Values(
-        std::pair("Nvcc", kNvcc), std::pair("Clang", kClang), std::pair("Triton", kTriton), std::pair("Tvm", kTvm),
-        std::pair("Tables", ".func (.reg .u32 o) f(.reg .u32 a, .param .b8 z[4]) { ret; }\n"
-                            ".entry k() { .reg .b64 %rd<3>; .reg .u32 x, y; .reg .v2 .f32 v;\n"
-                            "tab: .branchtargets A, B; proto: .callprototype (.param .b32 _) _ (.param .b64 _);\n"
-                            "{ .param .b32 r; .param .b64 p; call (r), %rd1, (p), proto; }\n"
-                            "brx.idx x, tab;\nA: call.uni (y), f, (x, 4);\nB: ld.global.v2.f32 {v.x, _}, [%rd1]; }"),
-        std::pair("Initialisers", ".global .u64 x[2] = {generic(y)+8, 1};\n.const .f64 d = 0d3FF0000000000000;\n"
-                                  ".global .s16 y[3] = {-1, 2};\n.weak .global .align 4 .b8 e[4];\n.extern .const .u32 c;"),
-        std::pair("Textures", ".global .texref t;\n.entry k() { .reg .f32 %f<9>; .reg .pred %p<2>;\n"
-                              "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}|%p1, [t, {%f5, %f6}];\nret; }")),
+        std::pair("Nvcc", kNvcc), std::pair("Clang", kClang), std::pair("Triton", kTriton),
+        std::pair("Tvm", kTvm),
+        std::pair("Tables",
+                  ".func (.reg .u32 o) f(.reg .u32 a, .param .b8 z[4]) { ret; }\n"
+                  ".entry k() { .reg .b64 %rd<3>; .reg .u32 x, y; .reg .v2 .f32 v;\n"
+                  "tab: .branchtargets A, B; proto: .callprototype (.param .b32 _) _ (.param .b64 _);\n"
+                  "{ .param .b32 r; .param .b64 p; call (r), %rd1, (p), proto; }\n"
+                  "brx.idx x, tab;\nA: call.uni (y), f, (x, 4);\nB: ld.global.v2.f32 {v.x, _}, [%rd1]; }"),
+        std::pair("Initialisers",
+                  ".global .u64 x[2] = {generic(y)+8, 1};\n.const .f64 d = 0d3FF0000000000000;\n"
+                  ".global .s16 y[3] = {-1, 2};\n.weak .global .align 4 .b8 e[4];\n.extern .const .u32 c;"),
+        std::pair("Textures",
+                  ".global .texref t;\n.entry k() { .reg .f32 %f<9>; .reg .pred %p<2>;\n"
+                  "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}|%p1, [t, {%f5, %f6}];\nret; }")),
     [](const auto& info) { return std::string(info.param.first); });
 
 /// The only statement, printed alone.
@@ -201,7 +205,8 @@ std::string statement(const std::string& text) {
 
 TEST(PrintInstruction, IsOneLineWithoutSemicolon) {
   EXPECT_EQ(statement("cp.async.wait_group 1;"), "cp.async.wait_group 1");
-  EXPECT_EQ(statement("@!%p1   ld.shared.v2.b32 {%r1,%r2} ,[ tile + 8 ];"), "@!%p1 ld.shared.v2.b32 {%r1, %r2}, [tile+8]");
+  EXPECT_EQ(statement("@!%p1   ld.shared.v2.b32 {%r1,%r2} ,[ tile + 8 ];"),
+            "@!%p1 ld.shared.v2.b32 {%r1, %r2}, [tile+8]");
   EXPECT_EQ(statement("st.global.b32 [%rd1+-4], 0x10;"), "st.global.b32 [%rd1+-4], 16");
   EXPECT_EQ(statement("elect.sync _|%p1, -1;"), "elect.sync _|%p1, -1");
   EXPECT_EQ(statement("setp.eq.and.s32 %p1|%p2, %r1, 0, !%p3;"), "setp.eq.and.s32 %p1|%p2, %r1, 0, !%p3");

@@ -29,7 +29,8 @@ class Comparison {
     same("operand value", std::tuple(a.special, a.reg, a.var, a.target, a.imm),
          std::tuple(b.special, b.reg, b.var, b.target, b.imm));
     same("operand text", a.text, b.text);
-    each("operand elements", a.elements, b.elements, [&](const Operand& x, const Operand& y) { operand(x, y); });
+    each("operand elements", a.elements, b.elements,
+         [&](const Operand& x, const Operand& y) { operand(x, y); });
   }
 
   void variable(const Variable& a, const Variable& b) {
@@ -39,9 +40,10 @@ class Comparison {
     same("pointer", std::tuple(a.is_pointer, a.pointee_space, a.pointee_align),
          std::tuple(b.is_pointer, b.pointee_space, b.pointee_align));
     same("init", a.init, b.init);
-    each("symbolic init", a.symbolic_init, b.symbolic_init, [&](const SymbolicInit& x, const SymbolicInit& y) {
-      same("symbolic element", std::tuple(x.offset, x.text), std::tuple(y.offset, y.text));
-    });
+    each("symbolic init", a.symbolic_init, b.symbolic_init,
+         [&](const SymbolicInit& x, const SymbolicInit& y) {
+           same("symbolic element", std::tuple(x.offset, x.text), std::tuple(y.offset, y.text));
+         });
     same("linkage", std::tuple(a.linkage, a.is_extern, a.has_symbolic_init, a.opaque_type),
          std::tuple(b.linkage, b.is_extern, b.has_symbolic_init, b.opaque_type));
   }
@@ -52,7 +54,8 @@ class Comparison {
     same("decoded", a.decoded, b.decoded);
     same("guard", a.guard.has_value(), b.guard.has_value());
     if (a.guard && b.guard) {
-      same("guard", std::tuple(a.guard->reg, a.guard->is_negated), std::tuple(b.guard->reg, b.guard->is_negated));
+      same("guard", std::tuple(a.guard->reg, a.guard->is_negated),
+           std::tuple(b.guard->reg, b.guard->is_negated));
     }
     each("operands", a.operands, b.operands, [&](const Operand& x, const Operand& y) { operand(x, y); });
     same("location", ma.locations[a.loc], mb.locations[b.loc]);
@@ -86,7 +89,8 @@ class Comparison {
          [&](const CallDeclaration& x, const CallDeclaration& y) {
            same("call declaration", std::tuple(x.name, x.text), std::tuple(y.name, y.text));
          });
-    each("variables", a.variables, b.variables, [&](const Variable& x, const Variable& y) { variable(x, y); });
+    each("variables", a.variables, b.variables,
+         [&](const Variable& x, const Variable& y) { variable(x, y); });
     in("function " + a.name);
     each("instructions", a.instructions, b.instructions,
          [&](const Instruction& x, const Instruction& y) { instruction(ma, mb, x, y); });

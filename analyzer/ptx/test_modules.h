@@ -30,8 +30,8 @@ inline std::string kernel(const std::string& body) {
 
 /// The kernel "k" with the usual registers declared; statements start on line 10.
 inline Function body(const std::string& statements) {
-  const Module module = parseOk(kernel(
-      ".reg .pred %p<8>;\n.reg .b16 %rs<8>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<64>;\n" + statements));
+  const Module module = parseOk(
+      kernel(".reg .pred %p<8>;\n.reg .b16 %rs<8>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<64>;\n" + statements));
   return module.functions.empty() ? Function{} : module.functions.front();
 }
 

@@ -9,11 +9,29 @@ namespace handoff::ptx {
 
 /// Fundamental and packed types (PTX ISA, "Types"). kNone: the position holds no type.
 enum class Type : std::uint8_t {
-  kNone, kPred,
-  kB8, kB16, kB32, kB64, kB128,
-  kU8, kU16, kU32, kU64,
-  kS8, kS16, kS32, kS64,
-  kF16, kF16x2, kBF16, kBF16x2, kTF32, kF32, kF32x2, kF64,
+  kNone,
+  kPred,
+  kB8,
+  kB16,
+  kB32,
+  kB64,
+  kB128,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kS8,
+  kS16,
+  kS32,
+  kS64,
+  kF16,
+  kF16x2,
+  kBF16,
+  kBF16x2,
+  kTF32,
+  kF32,
+  kF32x2,
+  kF64,
   kOther,  ///< a type only tensor or packed arithmetic uses (e4m3, s4, ...): opaque data
 };
 
@@ -27,7 +45,15 @@ std::string_view toString(Type type);  ///< without the dot
 
 /// State spaces (PTX ISA, "State Spaces"). kGeneric: no space is spelled on the instruction.
 enum class Space : std::uint8_t {
-  kGeneric, kReg, kGlobal, kShared, kSharedCluster, kLocal, kParam, kConst, kTex,
+  kGeneric,
+  kReg,
+  kGlobal,
+  kShared,
+  kSharedCluster,
+  kLocal,
+  kParam,
+  kConst,
+  kTex,
 };
 std::string_view toString(Space space);
 
