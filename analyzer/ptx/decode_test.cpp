@@ -85,8 +85,12 @@ TEST(Decode, IntegerArithmeticIsAlu) {
                                                 {"bmsk.clamp.b32", AluOp::kBmsk},
                                                 {"szext.wrap.s32", AluOp::kSzext},
                                                 {"dp4a.u32.s32", AluOp::kDp4a},
-                                                {"dp2a.lo.s32.u32", AluOp::kDp2a},
-                                                {"and.pred", AluOp::kAnd},
+                                                {"dp2a.lo.s32.u32", AluOp::kDp2a}};
+  for (const auto& [opcode, op] : rows) EXPECT_EQ(effectOf<Alu>(opcode).op, op) << opcode;
+}
+
+TEST(Decode, LogicComparisonsAndAddressesAreAlu) {
+  const std::pair<const char*, AluOp> rows[] = {{"and.pred", AluOp::kAnd},
                                                 {"or.b32", AluOp::kOr},
                                                 {"xor.b64", AluOp::kXor},
                                                 {"not.b32", AluOp::kNot},
