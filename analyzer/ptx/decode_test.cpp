@@ -208,7 +208,9 @@ TEST(Decode, Accesses) {
   }
   EXPECT_TRUE(decodesTo<LdMatrix>("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"));
   EXPECT_TRUE(decodesTo<LdMatrix>("ldmatrix.sync.aligned.m16n16.x1.trans.shared::cta.b8x16.b6x16_p32"));
+  EXPECT_TRUE(decodesTo<LdMatrix>("ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16"));
   EXPECT_TRUE(decodesTo<StMatrix>("stmatrix.sync.aligned.m8n8.x2.shared.b16"));
+  EXPECT_TRUE(decodesTo<StMatrix>("stmatrix.sync.aligned.x4.trans.m8n8.shared.b16"));
   EXPECT_TRUE(decodesTo<WmmaLoad>("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16"));
   EXPECT_TRUE(decodesTo<WmmaLoad>("wmma.load.b.sync.aligned.m16n16k16.col.f16"));
   EXPECT_TRUE(decodesTo<WmmaStore>("wmma.store.d.sync.aligned.row.m16n16k16.global.f32"));
@@ -329,6 +331,8 @@ TEST(Decode, BulkAndTensorCopies) {
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"));
   EXPECT_TRUE(decodesTo<TensorCopy>(
       "cp.async.bulk.tensor.4d.shared::cta.global.im2col::w::128.mbarrier::complete_tx::bytes.cta_group::2"));
+  EXPECT_TRUE(decodesTo<TensorCopy>(
+      "cp.async.bulk.tensor.3d.im2col.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes"));
   EXPECT_TRUE(decodesTo<TensorCopy>("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group"));
   EXPECT_TRUE(decodesTo<TensorCopy>("cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group"));
   EXPECT_TRUE(effectOf<TensorCopy>("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group")
