@@ -2,7 +2,7 @@
 // Findings from conflicts: message, related positions, witness.
 #include "analyzer/diagnose/diagnose.h"
 
-#include <algorithm>
+#include <map>
 #include <set>
 
 #include "analyzer/diagnose/classify.h"
@@ -161,38 +161,79 @@ class ConflictReporter {
   std::string place_;
 };
 
-/// Rules whose findings only repeat what another finding about the same copy says.
-bool isConsequence(Cause cause) { return cause == Cause::kOverlap; }
+/// Joins conflicts that have one cause: the same rule at the same user's line, or by the same wait.
+class Collector {
+ public:
+  explicit Collector(const Run& run) : run_(run) {}
+
+  void add(const Conflict& conflict, Cause cause) {
+    Diagnosis diagnosis = ConflictReporter(run_, conflict, cause).report();
+    explained_.insert(siteOf(conflict.first));
+    explained_.insert(siteOf(conflict.second));
+    const bool by_wait = cause == Cause::kInsufficientWait || cause == Cause::kMissingCommit;
+    const std::uint32_t anchor =
+        by_wait && conflict.wait ? run_.program.ops[run_.outcome.log[conflict.wait->event].op].instr : diagnosis.primary_instr;
+    const auto key = std::pair(diagnosis.finding.rule, userLine(anchor));
+    const auto [it, is_new] = by_cause_.try_emplace(key, result_.size());
+    if (is_new) {
+      result_.push_back(std::move(diagnosis));
+    } else {
+      mention(result_[it->second].finding, diagnosis.finding);
+    }
+  }
+
+  bool isExplained(const Conflict& conflict) const {
+    return explained_.contains(siteOf(conflict.first)) || explained_.contains(siteOf(conflict.second));
+  }
+
+  std::vector<Diagnosis> take() { return std::move(result_); }
+
+ private:
+  std::uint32_t siteOf(machine::Access access) const { return run_.outcome.log[access.event].site; }
+
+  std::string userLine(std::uint32_t instr) const {
+    const SourceStack& stack = run_.program.stackOf(instr);
+    if (stack.empty()) return "#" + std::to_string(instr);
+    return stack.back().pos.file + ":" + std::to_string(stack.back().pos.line);
+  }
+
+  // The other accesses with the same cause, as positions only.
+  static void mention(Finding& finding, const Finding& other) {
+    constexpr std::size_t kMaxRelated = 8;
+    const auto position = [](const SourceStack& stack) { return stack.empty() ? SourcePos{} : stack.back().pos; };
+    const SourcePos pos = position(other.stack);
+    bool known = position(finding.stack).line == pos.line && position(finding.stack).file == pos.file;
+    for (const Related& related : finding.related) {
+      known |= position(related.stack).line == pos.line && position(related.stack).file == pos.file;
+    }
+    if (!known && finding.related.size() < kMaxRelated) finding.related.push_back({"the same goes for this access", other.stack});
+  }
+
+  const Run& run_;
+  std::vector<Diagnosis> result_;
+  std::set<std::uint32_t> explained_;
+  std::map<std::pair<std::string, std::string>, std::size_t> by_cause_;
+};
 
 }  // namespace
 
 std::vector<Diagnosis> diagnose(const Run& run) {
-  std::vector<Diagnosis> result;
-  std::set<std::uint32_t> explained;  // instructions that take part in a finding about order
-  std::vector<std::pair<const Conflict*, Cause>> later;
-  std::set<std::pair<std::string, std::pair<std::uint32_t, std::uint32_t>>> seen;
-  const auto add = [&](const Conflict& conflict, Cause cause) {
-    Diagnosis diagnosis = ConflictReporter(run, conflict, cause).report();
-    auto pair = std::minmax(diagnosis.primary_instr, diagnosis.secondary_instr);
-    if (!seen.insert({diagnosis.finding.rule, pair}).second) return;
-    explained.insert(pair.first);
-    explained.insert(pair.second);
-    result.push_back(std::move(diagnosis));
-  };
+  Collector collector(run);
+  // Two writes that meet are mostly the consequence of a hand-over that is missing anyway.
+  std::vector<const Conflict*> overlaps;
   for (const Conflict& conflict : run.outcome.conflicts) {
     const auto cause = classify(conflict, run.outcome);
     if (!cause) continue;
-    if (isConsequence(*cause)) {
-      later.emplace_back(&conflict, *cause);
+    if (*cause == Cause::kOverlap) {
+      overlaps.push_back(&conflict);
     } else {
-      add(conflict, *cause);
+      collector.add(conflict, *cause);
     }
   }
-  for (const auto& [conflict, cause] : later) {
-    const std::uint32_t a = run.program.ops[run.outcome.log[conflict->first.event].op].instr;
-    const std::uint32_t b = run.program.ops[run.outcome.log[conflict->second.event].op].instr;
-    if (!explained.contains(a) && !explained.contains(b)) add(*conflict, cause);
+  for (const Conflict* conflict : overlaps) {
+    if (!collector.isExplained(*conflict)) collector.add(*conflict, Cause::kOverlap);
   }
+  std::vector<Diagnosis> result = collector.take();
   reportMisuses(run, result);
   reportStuck(run, result);
   return result;

@@ -2,6 +2,7 @@
 // Single operations that break a rule by themselves.
 #include "analyzer/diagnose/misuse.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "analyzer/diagnose/rule.h"
@@ -126,8 +127,15 @@ class MisuseReporter {
 }  // namespace
 
 void reportMisuses(const Run& run, std::vector<Diagnosis>& result) {
+  // A copy that some finding about waits is about needs no second one about the exit.
+  const auto isAboutWaits = [](const Diagnosis& diagnosis) {
+    const std::string& rule = diagnosis.finding.rule;
+    return rule == "missing-wait" || rule == "missing-commit" || rule == "insufficient-wait" ||
+           rule == "barrier-only-handoff" || rule == "leaked-copy";
+  };
+  const bool has_wait_finding = std::any_of(result.begin(), result.end(), isAboutWaits);
   for (const Misuse& misuse : run.outcome.misuses) {
-    // Without an initialisation nothing else about the object is certain: the missing order is what counts.
+    if (misuse.kind == Misuse::Kind::kLeakedAtExit && has_wait_finding) continue;
     result.push_back(MisuseReporter(run, misuse).report());
   }
 }

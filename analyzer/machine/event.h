@@ -3,6 +3,7 @@
 // refer to it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <unordered_map>
@@ -27,6 +28,7 @@ enum class EventKind : std::uint8_t {
 
 struct Event {
   OpIndex op = 0;
+  std::uint32_t site = 0;   ///< Op::site
   std::uint32_t pass = 0;   ///< how often this op had run in this warp, from 1
   Epoch epoch = 0;          ///< of the warp when it happened
   LaneMask lanes = 0;
@@ -56,16 +58,23 @@ class EventLog {
   }
 
   /// Global source address of each lane of a copy; lanes with an unknown one have 0.
-  void setSources(EventId copy, const std::array<std::uint64_t, kWarpSize>& sources) { sources_[copy] = sources; }
+  void setSources(EventId copy, const std::array<std::uint64_t, kWarpSize>& sources) {
+    sources_.push_back({copy, sources});  // events are logged in order, so this stays sorted
+  }
   std::uint64_t sourceOf(EventId copy, unsigned lane) const {
-    const auto it = sources_.find(copy);
-    return it == sources_.end() ? 0 : it->second[lane];
+    const auto it = std::lower_bound(sources_.begin(), sources_.end(), copy,
+                                     [](const Sources& s, EventId id) { return s.copy < id; });
+    return it == sources_.end() || it->copy != copy ? 0 : it->by_lane[lane];
   }
 
  private:
   std::vector<Event> events_;
   std::unordered_map<EventId, std::array<std::uint32_t, kWarpSize>> groups_;
-  std::unordered_map<EventId, std::array<std::uint64_t, kWarpSize>> sources_;
+  struct Sources {
+    EventId copy = 0;
+    std::array<std::uint64_t, kWarpSize> by_lane{};
+  };
+  std::vector<Sources> sources_;
 };
 
 }  // namespace handoff::machine

@@ -24,11 +24,24 @@ constexpr std::uint64_t kStepsPerTimeCheck = 16'384;
 }  // namespace
 
 Outcome run(const Program& program, const Launch& launch, const RunOptions& options) {
-  return Executor(program, launch, options).run();
+  Executor first(program, launch, options);
+  Outcome outcome = first.run();
+  // Few kernels write a buffer that they also copy from. Those that do run again, now with a shadow for it.
+  const Executor::Buffers shared = first.sharedBuffers();
+  return shared.empty() ? std::move(outcome) : Executor(program, launch, options, shared).run();
 }
 
-Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options)
-    : program_(program), launch_(launch), options_(options), read_sets_(outcome_.log) {
+Executor::Buffers Executor::sharedBuffers() const {
+  Buffers shared;
+  for (const std::uint64_t buffer : stored_buffers_) {
+    if (copied_buffers_.contains(buffer)) shared.insert(buffer);
+  }
+  return shared;
+}
+
+Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Buffers tracked)
+    : program_(program), launch_(launch), options_(options), read_sets_(outcome_.log),
+      tracked_buffers_(std::move(tracked)) {
   unknown_lanes_.unknown = kAllLanes;
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::steady_clock::duration>(

@@ -21,9 +21,13 @@ struct Range {
 
 class Executor {
  public:
-  Executor(const Program& program, const Launch& launch, const RunOptions& options);
+  /// Global buffers that the kernel both stores to and copies from; only those need a shadow.
+  using Buffers = std::set<std::uint64_t>;
+  Executor(const Program& program, const Launch& launch, const RunOptions& options, Buffers tracked = {});
 
   Outcome run();
+  /// After a run: buffers that it stored to and copied from.
+  Buffers sharedBuffers() const;
 
   // One overload per ptx::Effect. Each leaves fragment.pc at the next instruction, or marks the fragment as waiting.
   // `lanes` are the fragment's lanes whose guard holds.
@@ -144,6 +148,7 @@ class Executor {
   EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
   void readShared(const Range& range, EventId event);
   void writeShared(const Range& range, EventId event);
+  bool isTrackedSource(std::uint64_t address, bool is_copy);
   void readGlobal(const Range& range, EventId event);
   void writeGlobal(const Range& range, EventId event);
   void readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t address, ptx::Space space);
@@ -187,15 +192,17 @@ class Executor {
   ReadSets read_sets_;
   Cta cta_;
   Lanes unknown_lanes_;
+  Buffers tracked_buffers_, stored_buffers_, copied_buffers_;
   std::uint64_t progress_ = 0;
   ActorId next_actor_ = 0;
   bool is_stopped_ = false;
   std::chrono::steady_clock::time_point deadline_;
   std::vector<SilentRegion> silent_regions_;
   std::vector<std::uint8_t> silent_known_;
-  std::set<std::tuple<OpIndex, OpIndex, int>> reported_;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, int>> reported_;  ///< by the sites of both accesses
   std::set<std::tuple<OpIndex, int>> misused_;
   std::set<std::pair<std::string, std::uint32_t>> limited_;
+  std::set<OpIndex> out_of_range_;
 };
 
 }  // namespace handoff::machine

@@ -33,7 +33,7 @@ struct Conflict {
   std::uint32_t group = 0;
   /// Contents before the write of the pair: the reader was ordered after them, so they may be what it wanted.
   bool has_previous_tile = false;
-  bool reader_saw_previous = false;  ///< the same instruction of the reader had read those contents before
+  bool reader_saw_previous = false;  ///< the same statement of the reader had read those contents before
 };
 
 /// A single operation that breaks a rule by itself.

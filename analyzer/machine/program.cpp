@@ -282,6 +282,7 @@ class Lowering {
     Op op;
     op.decoded = instr.decoded;
     op.instr = index;
+    op.site = siteOf(instr, index);
     if (instr.guard) {
       op.guard = registerSlot(instr.guard->reg);
       op.is_guard_negated = instr.guard->is_negated;
@@ -295,6 +296,17 @@ class Lowering {
     if (std::holds_alternative<ptx::Branch>(instr.decoded->effect)) lowerBranch(op, instr, cfg);
     if (std::holds_alternative<ptx::BranchIndexed>(instr.decoded->effect)) lowerTable(op, instr, cfg);
     program_.ops.push_back(op);
+  }
+
+  // Unrolling and inlining copy instructions; their positions tell which ones were one statement.
+  std::uint32_t siteOf(const ptx::Instruction& instr, std::uint32_t index) {
+    const SourceStack& stack = program_.locations[instr.loc];
+    std::string key = instr.opcode;
+    for (const SourceFrame& frame : stack) {
+      key += "|" + frame.pos.file + ":" + std::to_string(frame.pos.line) + ":" + std::to_string(frame.pos.column);
+    }
+    if (stack.empty()) key += "#" + std::to_string(index);
+    return site_of_.try_emplace(std::move(key), static_cast<std::uint32_t>(site_of_.size())).first->second;
   }
 
   OpIndex reconvergence(std::uint32_t instr, const ptx::Cfg& cfg) const {
@@ -332,18 +344,32 @@ class Lowering {
     }
   }
 
+  // All accesses are naturally aligned, so the narrowest one is a grid that none of them crosses.
   unsigned narrowestSharedAccess() const {
-    unsigned narrowest = 4;
-    for (const ptx::Instruction& instr : program_.function.instructions) {
-      const ptx::Effect& effect = instr.decoded->effect;
-      const bool is_access = std::holds_alternative<ptx::Load>(effect) || std::holds_alternative<ptx::Store>(effect) ||
-                             std::holds_alternative<ptx::Atomic>(effect);
-      const Space space = instr.decoded->space();
-      const bool may_be_shared = space == Space::kShared || space == Space::kSharedCluster || space == Space::kGeneric;
-      const unsigned bytes = ptx::byteSize(instr.decoded->type());
-      if (is_access && may_be_shared && bytes != 0) narrowest = std::min(narrowest, bytes);
+    unsigned narrowest = 16;
+    for (std::uint32_t i = 0; i < program_.function.instructions.size(); ++i) {
+      if (slice_.is_executed[i]) narrowest = std::min(narrowest, sharedBytes(program_.function.instructions[i]));
     }
     return narrowest;
+  }
+
+  // Bytes that one lane touches in shared memory; 16 for instructions that touch none.
+  static unsigned sharedBytes(const ptx::Instruction& instr) {
+    const ptx::Effect& effect = instr.decoded->effect;
+    constexpr unsigned kWidest = 16;
+    if (std::holds_alternative<ptx::CpAsync>(effect)) {
+      const bool has_size = instr.operands.size() > 2 && instr.operands[2].kind == Operand::Kind::kImmediate;
+      return has_size ? static_cast<unsigned>(std::clamp<std::int64_t>(instr.operands[2].imm, 4, 16)) : 4;
+    }
+    const bool is_access = std::holds_alternative<ptx::Load>(effect) || std::holds_alternative<ptx::Store>(effect) ||
+                           std::holds_alternative<ptx::Atomic>(effect) || std::holds_alternative<ptx::WmmaLoad>(effect) ||
+                           std::holds_alternative<ptx::WmmaStore>(effect);
+    const Space space = instr.decoded->space();
+    const bool may_be_shared = space == Space::kShared || space == Space::kSharedCluster || space == Space::kGeneric;
+    const unsigned bytes = ptx::byteSize(instr.decoded->type());
+    if (!is_access || !may_be_shared || bytes == 0) return kWidest;
+    const bool is_fragment = std::holds_alternative<ptx::WmmaLoad>(effect) || std::holds_alternative<ptx::WmmaStore>(effect);
+    return std::min(kWidest, is_fragment ? 4 : bytes * std::max(instr.decoded->vector, 1u));
   }
 
   const ptx::Module& module_;
@@ -352,6 +378,7 @@ class Lowering {
   std::unordered_map<std::uint64_t, std::uint64_t> address_of_;
   std::unordered_map<std::string, bool> used_names_;
   std::unordered_map<std::uint64_t, Slot> constant_of_;
+  std::unordered_map<std::string, std::uint32_t> site_of_;
   std::vector<Slot> slot_of_;
   std::vector<OpIndex> op_from_;
   Slot next_slot_ = 0;

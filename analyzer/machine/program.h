@@ -40,6 +40,7 @@ struct Arg {
 struct Op {
   const ptx::Decoded* decoded = nullptr;
   std::uint32_t instr = 0;            ///< index into Program::function.instructions
+  std::uint32_t site = 0;             ///< equal for copies of one source statement (an unrolled loop)
   Slot guard = kNoSlot;
   bool is_guard_negated = false;
   std::uint32_t first_arg = 0, arg_count = 0, dst_count = 0;  ///< destinations come first
@@ -47,7 +48,6 @@ struct Op {
   OpIndex target = kNoOp;             ///< kNoOp: the end of the kernel
   OpIndex reconverge = kNoOp;         ///< immediate post-dominator; kNoOp: none before the end
   std::uint32_t table = 0;            ///< brx.idx: index into Program::branch_tables
-  bool is_region_silent = false;      ///< nothing between here and `reconverge` can touch the protocol
   bool leaves_loop_on_taken = false, leaves_loop_on_fallthrough = false;
 };
 
@@ -79,7 +79,6 @@ struct Program {
   struct SpecialSlot { ptx::Special special; Slot slot; };
   std::vector<SpecialSlot> specials;
   std::vector<std::vector<OpIndex>> branch_tables;
-  std::vector<std::vector<Slot>> silent_writes;  ///< by op: registers that a silent region may write
 
   std::vector<SharedVariable> shared;
   std::uint64_t static_shared_bytes = 0;  ///< end of the static variables, from kSharedBase

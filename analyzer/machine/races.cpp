@@ -18,6 +18,7 @@ namespace handoff::machine {
 
 EventId Executor::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value, bool is_strong) {
   return outcome_.log.add({.op = step.index,
+                           .site = step.op.site,
                            .pass = ++step.warp.passes[step.index],
                            .epoch = step.warp.clock.epoch(),
                            .lanes = lanes,
@@ -60,12 +61,12 @@ bool Executor::readerKnewPrevious(const Cell& cell, Access reader, bool reader_i
   // If the reader came first, the contents before the refill are still the cell's last write.
   const WriteId previous = reader_is_first ? cell.write : cell.previous_write;
   const ReadSetId reads = reader_is_first ? cell.reads : cell.previous_reads;
-  for (ReadSetId id = reads; id != 0; id = read_sets_[id].next) {
-    const ReadSets::Node& node = read_sets_[id];
+  read_sets_.forEach(reads, [&](const ReadSets::Node& node) {
     const Event& other = outcome_.log[node.event];
-    if (other.warp != event.warp || other.op != event.op || !(node.lanes & laneBit(reader.lane))) continue;
+    if (other.warp != event.warp || other.site != event.site || !(node.lanes & laneBit(reader.lane))) return true;
     saw |= reader_is_first ? (node.repeated & laneBit(reader.lane)) != 0 : other.epoch < event.epoch;
-  }
+    return true;
+  });
   return previous != 0 && isOrdered(eventOf(previous), laneOf(previous), warp, reader.lane);
 }
 
@@ -75,7 +76,7 @@ void Executor::report(Access first, Access second, const Cell& cell, std::uint64
   const Event& b = outcome_.log[second.event];
   const bool is_read_write = reader_is_first || b.kind == EventKind::kRead;
   const int kind = reader_is_first ? 1 : b.kind == EventKind::kRead ? 2 : 3;
-  if (!reported_.emplace(a.op, b.op, kind).second) return;
+  if (!reported_.emplace(a.site, b.site, kind).second) return;
   const Warp& observer = cta_.warps[b.warp];
   Conflict conflict;
   conflict.first = first;
@@ -129,10 +130,9 @@ void Executor::checkAgainstReaders(const Cell& cell, EventId event, unsigned lan
                                    ptx::Space space) {
   const Event& write = outcome_.log[event];
   const Warp& writer = cta_.warps[write.warp];
-  for (ReadSetId id = cell.reads; id != 0; id = read_sets_[id].next) {
-    const ReadSets::Node& node = read_sets_[id];
+  read_sets_.forEach(cell.reads, [&](const ReadSets::Node& node) {
     const Event& read = outcome_.log[node.event];
-    if (read.is_strong && write.is_strong) continue;
+    if (read.is_strong && write.is_strong) return true;
     LaneMask rest = node.lanes;
     while (rest != 0) {
       const unsigned reader = lowestLane(rest);
@@ -141,7 +141,8 @@ void Executor::checkAgainstReaders(const Cell& cell, EventId event, unsigned lan
       report({node.event, reader}, {event, lane}, cell, address, space, /*reader_is_first=*/true);
       break;
     }
-  }
+    return true;
+  });
 }
 
 void Executor::writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t address, ptx::Space space) {
@@ -167,35 +168,64 @@ void Executor::writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t
   cell.reads = 0;
 }
 
+namespace {
+
+// Applies `step` to the cells of a range. Neighbours mostly are in the same state, and the same access takes equal
+// states to equal states.
+template <typename CellAt, typename StepOn>
+void forEachCell(std::uint64_t begin, std::uint64_t end, unsigned granule, CellAt&& cell_at, StepOn&& step) {
+  Cell before, after;
+  bool has_last = false;
+  for (std::uint64_t at = begin; at < end; at += granule) {
+    Cell& cell = cell_at(at);
+    if (has_last && cell == before) {
+      cell = after;
+      continue;
+    }
+    before = cell;
+    step(cell, at);
+    after = cell;
+    has_last = true;
+  }
+}
+
+}  // namespace
+
 void Executor::readShared(const Range& range, EventId event) {
   const unsigned granule = cta_.shadow->granule();
-  const std::uint64_t base = range.address - kSharedBase;
-  for (std::uint64_t at = base; at < base + range.bytes; at += granule) {
-    readCell(cta_.shadow->at(at), event, range.lanes, at + kSharedBase, ptx::Space::kShared);
-  }
+  forEachCell(range.address, range.address + range.bytes, granule,
+              [&](std::uint64_t at) -> Cell& { return cta_.shadow->at(at - kSharedBase); },
+              [&](Cell& cell, std::uint64_t at) { readCell(cell, event, range.lanes, at, ptx::Space::kShared); });
 }
 
 void Executor::writeShared(const Range& range, EventId event) {
   const unsigned granule = cta_.shadow->granule();
-  const std::uint64_t base = range.address - kSharedBase;
   const unsigned lane = lowestLane(range.lanes);
-  for (std::uint64_t at = base; at < base + range.bytes; at += granule) {
-    writeCell(cta_.shadow->at(at), event, lane, at + kSharedBase, ptx::Space::kShared);
-  }
+  forEachCell(range.address, range.address + range.bytes, granule,
+              [&](std::uint64_t at) -> Cell& { return cta_.shadow->at(at - kSharedBase); },
+              [&](Cell& cell, std::uint64_t at) { writeCell(cell, event, lane, at, ptx::Space::kShared); });
+}
+
+bool Executor::isTrackedSource(std::uint64_t address, bool is_copy) {
+  const std::uint64_t buffer = address >> kBufferShift;
+  (is_copy ? copied_buffers_ : stored_buffers_).insert(buffer);
+  return tracked_buffers_.contains(buffer);
 }
 
 void Executor::readGlobal(const Range& range, EventId event) {
-  const std::uint64_t end = range.address + range.bytes;
-  for (std::uint64_t at = range.address & ~std::uint64_t{3}; at < end; at += PagedShadow::kGranule) {
-    readCell(cta_.global_shadow.at(at), event, range.lanes, at, ptx::Space::kGlobal);
-  }
+  if (!isTrackedSource(range.address, /*is_copy=*/true)) return;
+  forEachCell(range.address & ~std::uint64_t{3}, range.address + range.bytes, PagedShadow::kGranule,
+              [&](std::uint64_t at) -> Cell& { return cta_.global_shadow.at(at); },
+              [&](Cell& cell, std::uint64_t at) { readCell(cell, event, range.lanes, at, ptx::Space::kGlobal); });
 }
 
 void Executor::writeGlobal(const Range& range, EventId event) {
-  const std::uint64_t end = range.address + range.bytes;
-  for (std::uint64_t at = range.address & ~std::uint64_t{3}; at < end; at += PagedShadow::kGranule) {
-    writeCell(cta_.global_shadow.at(at), event, lowestLane(range.lanes), at, ptx::Space::kGlobal);
-  }
+  if (!isTrackedSource(range.address, /*is_copy=*/false)) return;
+  forEachCell(range.address & ~std::uint64_t{3}, range.address + range.bytes, PagedShadow::kGranule,
+              [&](std::uint64_t at) -> Cell& { return cta_.global_shadow.at(at); },
+              [&](Cell& cell, std::uint64_t at) {
+                writeCell(cell, event, lowestLane(range.lanes), at, ptx::Space::kGlobal);
+              });
 }
 
 }  // namespace handoff::machine

@@ -31,9 +31,10 @@ struct Cell {
   ReadSetId reads = 0;
   WriteId previous_write = 0;
   ReadSetId previous_reads = 0;
+  friend bool operator==(const Cell&, const Cell&) = default;
 };
 
-/// Interned, immutable lists of readers.
+/// Immutable sets of readers. A single thread, by far the most frequent set, is its own id; others are hash-consed.
 class ReadSets {
  public:
   struct Node {
@@ -43,18 +44,35 @@ class ReadSets {
     LaneMask repeated = 0;  ///< lanes for which this was not the first read of these contents by this instruction
     friend bool operator==(const Node&, const Node&) = default;
   };
+  /// Ids of single readers hold the event in the bits above the lane.
+  static constexpr EventId kMaxEvents = 1u << 26;
 
   explicit ReadSets(const EventLog& log) : log_(log) { nodes_.emplace_back(); }
 
-  const Node& operator[](ReadSetId id) const { return nodes_[id]; }
+  /// Calls f(node) for each event with readers; f returns false to stop.
+  template <typename F>
+  void forEach(ReadSetId id, F&& f) const {
+    if (isSingle(id)) {
+      f(singleNode(id));
+      return;
+    }
+    for (; id != 0; id = nodes_[id].next) {
+      if (!f(nodes_[id])) return;
+    }
+  }
 
   /// `set` and a read by `lanes` of `event`. A thread's later read replaces its earlier ones: whoever is ordered after
   /// the later one is ordered after all.
   ReadSetId add(ReadSetId set, EventId event, LaneMask lanes);
 
  private:
+  static constexpr ReadSetId kSingleBit = 0x80000000u;
+  static bool isSingle(ReadSetId id) { return (id & kSingleBit) != 0; }
+  static Node singleNode(ReadSetId id) {
+    return {.next = 0, .event = (id & ~kSingleBit) >> 5, .lanes = laneBit(id & 31), .repeated = 0};
+  }
   ReadSetId intern(const Node& node);
-  ReadSetId build(ReadSetId set, EventId event, LaneMask lanes);
+  bool absorb(Node& old, Node& added, const Event& fresh) const;
 
   struct Hash {
     std::size_t operator()(const Node& node) const {
@@ -68,7 +86,6 @@ class ReadSets {
   const EventLog& log_;
   std::vector<Node> nodes_;
   std::unordered_map<Node, ReadSetId, Hash> ids_;
-  struct { ReadSetId set = 0; EventId event = 0; LaneMask lanes = 0; ReadSetId result = 0; } last_;
 };
 
 /// The shadow of one linear range (the shared memory of a CTA).
@@ -93,17 +110,23 @@ class PagedShadow {
  public:
   static constexpr unsigned kGranule = 4;  ///< bytes; the narrowest cp.async
   Cell& at(std::uint64_t address) {
-    auto& page = pages_[address >> kPageShift];
-    if (!page) page = std::make_unique<Page>();
-    return page->cells[(address >> 2) & (kCells - 1)];
+    const std::uint64_t number = address >> kPageShift;
+    if (last_page_ == nullptr || number != last_number_) {
+      auto& page = pages_[number];
+      if (!page) page = std::make_unique<Page>();
+      last_page_ = page.get();
+      last_number_ = number;
+    }
+    return last_page_->cells[(address >> 2) & (kCells - 1)];
   }
-  std::size_t pages() const { return pages_.size(); }
 
  private:
   static constexpr unsigned kPageShift = 12;
   static constexpr unsigned kCells = 1u << (kPageShift - 2);
   struct Page { Cell cells[kCells]; };
   std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  Page* last_page_ = nullptr;
+  std::uint64_t last_number_ = 0;
 };
 
 }  // namespace handoff::machine

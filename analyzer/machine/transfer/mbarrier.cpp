@@ -130,19 +130,23 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std
 void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes) {
   MbarrierObject* object = mbarrierAt(step, address, lanes);
   const unsigned operand = addressOperand(step.op) + 1;
-  const auto argument = operand < step.op.arg_count ? uniformValue(step.warp, arg(step.op, operand), lanes) : std::nullopt;
-  if (!argument) {
-    addLimit("the phase that '" + step.op.decoded->opcode + "' waits for is unknown or differs by thread", step.op.instr);
+  const Lanes& argument = operand < step.op.arg_count ? value(step.warp, arg(step.op, operand).slot) : unknown_lanes_;
+  if ((argument.unknown & lanes) != 0) {
+    addLimit("the phase that '" + step.op.decoded->opcode + "' waits for is not known before the launch", step.op.instr);
     return forgetDestinations(step);
   }
-  const bool complete = object != nullptr && (effect.is_parity ? object->isParityComplete(*argument & 1)
-                                                               : object->phase() > phaseOf(*argument));
+  LaneMask complete = 0;
+  forEachLane(object == nullptr ? 0 : lanes, [&](unsigned lane) {
+    const bool done = effect.is_parity ? object->isParityComplete(argument.word[lane] & 1)
+                                       : object->phase() > phaseOf(argument.word[lane]);
+    complete |= done ? laneBit(lane) : 0;
+  });
   Lanes result;
-  if (complete) {
-    log(step, EventKind::kMbarrierWait, lanes, object->phase() - 1);
-    if (step.op.decoded->sem != ptx::Sem::kRelaxed) step.warp.clock.learn(lanes, object->completedClock());
-    step.warp.clock.learn(lanes, object->actor(), object->phase());
-    result.word.fill(1);
+  forEachLane(complete, [&](unsigned lane) { result.word[lane] = 1; });
+  if (complete != 0) {
+    log(step, EventKind::kMbarrierWait, complete, object->phase() - 1);
+    if (step.op.decoded->sem != ptx::Sem::kRelaxed) step.warp.clock.learn(complete, object->completedClock());
+    step.warp.clock.learn(complete, object->actor(), object->phase());
     return assign(step.warp, arg(step.op, 0), result, lanes);
   }
   const std::size_t f = lanes == step.lanes ? isolate(step) : step.fragment;

@@ -66,7 +66,7 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
 
 bool Executor::checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes) {
   const bool inside = address >= kSharedBase && cta_.shadow->contains(address - kSharedBase, bytes);
-  if (!inside) {
+  if (!inside && out_of_range_.insert(step.index).second) {
     addLimit("'" + step.op.decoded->opcode + "' reaches shared memory outside of what the launch gives (address " +
                  std::to_string(address - kSharedBase) + ", thread " +
                  std::to_string(step.warp.id * kWarpSize + lowestLane(lanes)) + ")",
