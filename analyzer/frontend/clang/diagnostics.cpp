@@ -71,7 +71,9 @@ class Consumer : public clang::DiagnosticConsumer {
       case clang::diag::err_shared_var_init: relaxRecordOf(info.getLocation()); break;
       case clang::diag::err_cuda_extern_shared: attempt_.wanted.relocatable = true; break;
       case clang::diag::err_typename_missing:
-      case clang::diag::err_typename_missing_template: insertKeyword(info, "typename"); break;
+      case clang::diag::err_typename_missing_template:
+      case clang::diag::err_template_arg_must_be_type_suggest: insertKeyword(info, "typename"); break;
+      case clang::diag::err_template_kw_missing:
       case clang::diag::err_bound_member_function:
       case clang::diag::err_ovl_unresolvable: insertKeyword(info, "template"); break;
       case clang::diag::err_implicit_instantiate_member_undefined:

@@ -87,6 +87,7 @@ class UseScan {
 
   bool isRead(const Expr* place, const Stmt* up) const {
     if (up == nullptr) return false;
+    if (isLaunchArgument(place)) return true;  // perfectly forwarded, so bound to a reference
     if (place->getType().isConstQualified()) return true;
     if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(up))
       return cast->getCastKind() == clang::CK_LValueToRValue ||
@@ -115,7 +116,9 @@ class UseScan {
     }
     if (const auto* list = llvm::dyn_cast_or_null<clang::InitListExpr>(up)) {
       const clang::ArrayType* array = list->getType()->getAsArrayTypeUnsafe();
-      return array != nullptr && array->getElementType()->isVoidPointerType();
+      if (array != nullptr) return array->getElementType()->isVoidPointerType();
+      const clang::RecordDecl* record = list->getType()->getAsRecordDecl();
+      return record != nullptr && record->getName().starts_with("cudaLaunchConfig");
     }
     return isLaunchArgument(address) || isAttributeList(address);
   }

@@ -43,6 +43,7 @@ class Placer : public clang::RecursiveASTVisitor<Placer> {
         continue;
       }
       placed_[i] = true;
+      if (!isInside(*decl, loc)) loseName(*decl);
       if (const auto* function = llvm::dyn_cast<FunctionDecl>(decl)) out_.functions[function->getCanonicalDecl()].push_back(loc);
       else out_.decls.insert(decl->getCanonicalDecl());
     }
@@ -56,6 +57,20 @@ class Placer : public clang::RecursiveASTVisitor<Placer> {
   }
 
  private:
+  /// In the braces, where an error cannot change what the declaration is.
+  bool isInside(const Decl& decl, SourceLocation loc) const {
+    if (const auto* function = llvm::dyn_cast<FunctionDecl>(&decl))
+      return function->getBody() != nullptr && contains(sources_, function->getBody()->getSourceRange(), loc);
+    if (const auto* tag = llvm::dyn_cast<clang::TagDecl>(&decl)) return contains(sources_, tag->getBraceRange(), loc);
+    return llvm::isa<clang::TemplateDecl>(decl);  // the declaration in the template is looked at by itself
+  }
+
+  /// Clang guesses at what it cannot read, so an overload or a specialisation may be another one than was written.
+  void loseName(const Decl& decl) {
+    const auto* named = llvm::dyn_cast<clang::NamedDecl>(&decl);
+    if (named != nullptr && named->getIdentifier() != nullptr && !llvm::isa<clang::ParmVarDecl>(decl)) out_.names.insert(named->getName());
+  }
+
   void noteNeighbour(std::size_t, const Decl* decl, SourceLocation loc) {
     const SourceLocation end = sources_.getExpansionRange(decl->getSourceRange().getEnd()).getEnd();
     if (end.isInvalid() || sources_.getFileID(end) != sources_.getFileID(loc)) return;
@@ -137,6 +152,7 @@ class BrokenSearch : public clang::RecursiveASTVisitor<BrokenSearch> {
     if (decl->isInvalidDecl() || outside_.decls.count(decl->getCanonicalDecl()) != 0) return true;
     if (const auto* named = llvm::dyn_cast<clang::NamedDecl>(decl))
       if (const auto* id = named->getIdentifier(); id != nullptr && outside_.names.count(id->getName()) != 0) return true;
+    if (const auto* parent = llvm::dyn_cast<clang::CXXRecordDecl>(decl->getDeclContext()); parent != nullptr && isBrokenDecl(parent)) return true;
     if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl)) return isBrokenVariable(variable);
     if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(decl)) return isBrokenRecord(record);
     return false;
@@ -178,30 +194,35 @@ class DefinitionCollector : public clang::RecursiveASTVisitor<DefinitionCollecto
   llvm::SetVector<const FunctionDecl*> functions;
 };
 
+/// Blocks that exist: of an "if constexpr" that is decided, only the branch that was taken. The other is still in the
+/// tree, as an empty block.
 template <typename Callback>
-void forEachBlock(const clang::Stmt* stmt, Callback&& callback) {
+void forEachBlock(const clang::ASTContext& context, const clang::Stmt* stmt, Callback&& callback) {
   if (stmt == nullptr) return;
   if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(stmt)) callback(*block);
-  for (const clang::Stmt* child : stmt->children()) forEachBlock(child, callback);
+  if (const auto* choice = llvm::dyn_cast<clang::IfStmt>(stmt); choice != nullptr && choice->isConstexpr() && !choice->getCond()->isValueDependent())
+    if (const auto taken = choice->getNondiscardedCase(context)) return forEachBlock(context, *taken, callback);
+  for (const clang::Stmt* child : stmt->children()) forEachBlock(context, child, callback);
 }
 
 /// Does the innermost block around `loc` in the template's text still exist in the instantiation?
-bool isInLiveBlock(const SourceManager& sources, const clang::Stmt* pattern, const clang::Stmt* body, SourceLocation loc) {
+bool isInLiveBlock(const clang::ASTContext& context, const clang::Stmt* pattern, const clang::Stmt* body, SourceLocation loc) {
+  const SourceManager& sources = context.getSourceManager();
   SourceLocation innermost;
   loc = sources.getExpansionLoc(loc);
-  forEachBlock(pattern, [&](const clang::CompoundStmt& block) {
+  forEachBlock(context, pattern, [&](const clang::CompoundStmt& block) {
     if (contains(sources, block.getSourceRange(), loc)) innermost = block.getLBracLoc();
   });
   if (innermost.isInvalid() || body == nullptr) return true;
   bool is_live = false;
-  forEachBlock(body, [&](const clang::CompoundStmt& block) { is_live |= block.getLBracLoc() == innermost; });
+  forEachBlock(context, body, [&](const clang::CompoundStmt& block) { is_live |= block.getLBracLoc() == innermost; });
   return is_live;
 }
 
 class Judge {
  public:
-  Judge(const SourceManager& sources, const Attempt& attempt, const Outside& outside)
-      : sources_(sources), attempt_(attempt), outside_(outside) {}
+  Judge(const clang::ASTContext& context, const Attempt& attempt, const Outside& outside)
+      : context_(context), attempt_(attempt), outside_(outside) {}
 
   /// The place of the error a function depends on; an invalid place when nothing better is known.
   std::optional<SourceLocation> errorOf(const FunctionDecl* canonical) {
@@ -222,12 +243,12 @@ class Judge {
       if (text == table->end()) continue;
       const FunctionDecl* definition = function->getDefinition();
       for (const SourceLocation loc : text->second)
-        if (definition == nullptr || isInLiveBlock(sources_, pattern->getBody(), definition->getBody(), loc)) return loc;
+        if (definition == nullptr || isInLiveBlock(context_, pattern->getBody(), definition->getBody(), loc)) return loc;
     }
     return std::nullopt;
   }
 
-  const SourceManager& sources_;
+  const clang::ASTContext& context_;
   const Attempt& attempt_;
   const Outside& outside_;
   llvm::DenseMap<const Decl*, bool> memo_;
@@ -244,7 +265,7 @@ Distrust::Distrust(clang::ASTContext& context, const Attempt& attempt) {
   placer.readLostNames(context.getLangOpts());
   DefinitionCollector collector;
   collector.TraverseAST(context);
-  Judge judge(sources, attempt, outside);
+  Judge judge(context, attempt, outside);
   for (const FunctionDecl* function : collector.functions) {
     const auto loc = judge.errorOf(function);
     if (!loc) continue;
