@@ -69,6 +69,7 @@ class Parser {
   void parseInitialiser(Variable& variable);
   void parseInitialElement(Variable& variable, std::uint64_t& offset, std::uint64_t bytes);
   std::string parseSymbolicElement();
+  std::string parseSymbolAddress(std::string text);
   bool reserveInitialBytes(Variable& variable, std::uint64_t bytes);
   void addVariable(Variable variable, std::string_view name);
 

@@ -201,20 +201,25 @@ void Parser::parseInitialElement(Variable& variable, std::uint64_t& offset, std:
 
 // "symbol", "symbol+4", "generic(symbol)+4", "mask(0xff, symbol)": kept as text, the bytes are unknown.
 std::string Parser::parseSymbolicElement() {
-  std::string text;
-  for (int depth = 0; !lexer_.isEnd();) {
-    if (depth == 0 && (lexer_.isPunct(',') || lexer_.isPunct('}') || lexer_.isPunct(';'))) break;
-    const Token& token = lexer_.peek();
-    const bool is_part = token.kind == TokenKind::kIdentifier || token.kind == TokenKind::kNumber ||
-                         (token.kind == TokenKind::kPunct &&
-                          std::string_view("+-(),").find(token.punct) != std::string_view::npos);
-    if (!is_part) {
-      fail("unexpected '" + std::string(token.text) + "' in an initialiser");
-      break;
-    }
-    depth += lexer_.isPunct('(') ? 1 : lexer_.isPunct(')') ? -1 : 0;
-    text += lexer_.take().text;
+  std::string text(expectIdentifier());
+  if (text == "mask" && lexer_.accept('(')) {
+    text += "(" + std::to_string(parseConstant().value_or(0)) + ", ";
+    expect(',');
+    text += parseSymbolAddress(std::string(expectIdentifier())) + ")";
+    expect(')');
+    return text;
   }
+  return parseSymbolAddress(std::move(text));
+}
+
+std::string Parser::parseSymbolAddress(std::string text) {
+  if (text == "generic" && lexer_.accept('(')) {
+    text += "(" + std::string(expectIdentifier()) + ")";
+    expect(')');
+  }
+  Operand offset;
+  parseAddressOffset(offset);
+  if (offset.imm != 0) text += (offset.imm > 0 ? "+" : "") + std::to_string(offset.imm);
   return text;
 }
 
