@@ -33,6 +33,7 @@ unsigned lanesOf(std::string_view word) {
 void Parser::parseVariables(Space space, Linkage linkage) {
   Declaration declaration{.space = space, .linkage = linkage};
   if (!parseDeclaration(declaration)) return;
+  if (declaration.is_pointer) fail("'.ptr' belongs to kernel parameters");
   do {
     const std::string_view name = lexer_.peek().text;
     auto variable = parseDeclarator(declaration);
@@ -126,6 +127,7 @@ std::optional<Variable> Parser::parseDeclarator(const Declaration& declaration) 
 
 bool Parser::parseDimensions(Variable& variable, std::uint64_t element_bytes) {
   variable.size = element_bytes;
+  if (variable.is_pointer && lexer_.isPunct('[')) fail("a '.ptr' parameter is no array");
   bool is_sized = true;
   while (lexer_.accept('[')) {
     if (lexer_.accept(']')) {
