@@ -164,8 +164,10 @@ Operand Parser::parseNamedOperand() {
   const Token name = lexer_.take();
   if (name.text == "_") return Operand{.kind = Operand::Kind::kSink};
   const bool has_component = lexer_.peek().kind == TokenKind::kDirective && lexer_.isAdjacent();
-  if (const auto symbol = names_->find(name.text)) {
-    if (has_component && symbol->kind == Symbol::Kind::kRegisterVector) return parseComponent(*symbol, name);
+  const auto symbol = names_->find(name.text);
+  const bool is_vector = symbol && symbol->kind == Symbol::Kind::kRegisterVector;
+  if (symbol && (is_vector || !has_component)) {
+    if (has_component) return parseComponent(*symbol, name);
     Operand operand = symbolOperand(*symbol, name.text);
     if (operand.kind == Operand::Kind::kVariable) parseAddressOffset(operand);
     return operand;

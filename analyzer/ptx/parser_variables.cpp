@@ -38,7 +38,14 @@ void Parser::parseVariables(Space space, Linkage linkage) {
     const std::string_view name = lexer_.peek().text;
     auto variable = parseDeclarator(declaration);
     if (!variable) return;
-    if (lexer_.accept('=')) parseInitialiser(*variable);
+    if (lexer_.accept('=')) {
+      // "{ filter_mode = nearest }" of a sampler: texture state is not tracked.
+      if (variable->opaque_type.empty()) {
+        parseInitialiser(*variable);
+      } else if (!lexer_.skipBraces()) {
+        fail("the initialiser does not end");
+      }
+    }
     addVariable(std::move(*variable), name);
   } while (lexer_.accept(','));
   expect(';');
