@@ -21,7 +21,8 @@ std::vector<SourceComment> scanComments(std::string_view text, const std::string
   std::uint32_t line = 1;
   std::size_t line_start = 0;
   for (std::size_t i = 0; i < text.size();) {
-    const bool is_digit_separator = text[i] == '\'' && i > 0 && std::isxdigit(static_cast<unsigned char>(text[i - 1])) != 0;
+    const bool is_digit_separator =
+        text[i] == '\'' && i > 0 && std::isxdigit(static_cast<unsigned char>(text[i - 1])) != 0;
     if (text[i] == '\n') {
       ++line;
       line_start = ++i;
@@ -30,11 +31,15 @@ std::vector<SourceComment> scanComments(std::string_view text, const std::string
     } else if (text.substr(i, 2) == "//" || text.substr(i, 2) == "/*") {
       const bool is_line = text[i + 1] == '/';
       std::size_t end = text.find(is_line ? "\n" : "*/", i + 2);
-      if (end == std::string_view::npos) end = text.size();
-      else if (!is_line) end += 2;
+      if (end == std::string_view::npos)
+        end = text.size();
+      else if (!is_line)
+        end += 2;
       const std::string_view comment = text.substr(i, end - i);
-      if (comment.find("NOLINT") != std::string_view::npos || comment.find("handoff:") != std::string_view::npos)
-        comments.push_back({{file, line, static_cast<std::uint32_t>(i - line_start + 1)}, std::string(comment)});
+      if (comment.find("NOLINT") != std::string_view::npos ||
+          comment.find("handoff:") != std::string_view::npos)
+        comments.push_back(
+            {{file, line, static_cast<std::uint32_t>(i - line_start + 1)}, std::string(comment)});
       for (; i < end; ++i)
         if (text[i] == '\n') {
           ++line;

@@ -15,18 +15,21 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Entry {
-  std::string file;       ///< absolute
-  std::string directory;  ///< absolute
+  std::string file;                ///< absolute
+  std::string directory;           ///< absolute
   std::vector<std::string> words;  ///< the compiler first
 };
 
 constexpr std::string_view kDatabaseName = "compile_commands.json";
 
 bool hasExtension(const std::string& path, std::initializer_list<std::string_view> extensions) {
-  return std::any_of(extensions.begin(), extensions.end(), [&](std::string_view e) { return path.ends_with(e); });
+  return std::any_of(extensions.begin(), extensions.end(),
+                     [&](std::string_view e) { return path.ends_with(e); });
 }
 
-bool isNvcc(const std::string& compiler) { return fs::path(compiler).filename().string().find("nvcc") != std::string::npos; }
+bool isNvcc(const std::string& compiler) {
+  return fs::path(compiler).filename().string().find("nvcc") != std::string::npos;
+}
 
 bool isCuda(const Entry& entry) {
   if (hasExtension(entry.file, {".cu", ".cuh"})) return true;
@@ -34,7 +37,8 @@ bool isCuda(const Entry& entry) {
     const std::string& word = entry.words[i];
     if (word == "-xcuda" || word == "-xcu" || word == "--x=cu" || word == "-x=cu") return true;
     if ((word == "-x" || word == "--x") && i + 1 < entry.words.size())
-      if (const std::string& language = entry.words[i + 1]; language == "cu" || language == "cuda") return true;
+      if (const std::string& language = entry.words[i + 1]; language == "cu" || language == "cuda")
+        return true;
   }
   return false;
 }
@@ -80,13 +84,15 @@ Result<std::vector<Entry>> readDatabase(const std::string& path) {
   auto json = llvm::json::parse(*text);
   if (!json) return jsonError(path, json.takeError());
   const llvm::json::Array* array = json->getAsArray();
-  if (array == nullptr) return Error{"is not a compilation database: a list of entries is expected", {path, 0, 0}};
+  if (array == nullptr)
+    return Error{"is not a compilation database: a list of entries is expected", {path, 0, 0}};
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < array->size(); ++i) {
     auto entry = entryOf((*array)[i], fs::path(path).parent_path().string());
     if (!entry)
       return Error{"entry " + std::to_string(i + 1) +
-                       " is not a compile command: \"file\", \"directory\" and \"command\" or \"arguments\" are expected",
+                       " is not a compile command: \"file\", \"directory\" and \"command\" or \"arguments\" "
+                       "are expected",
                    {path, 0, 0}};
     entries.push_back(std::move(*entry));
   }
@@ -120,11 +126,15 @@ const Entry* chooseEntry(const std::vector<Entry>& entries, const std::string& f
     if (entry.file == wanted) return &entry;
   std::error_code code;
   for (const Entry& entry : entries)
-    if (fs::path(entry.file).filename() == fs::path(wanted).filename() && fs::equivalent(entry.file, wanted, code)) return &entry;
+    if (fs::path(entry.file).filename() == fs::path(wanted).filename() &&
+        fs::equivalent(entry.file, wanted, code))
+      return &entry;
   is_guess = true;
   const Entry* best = nullptr;
   for (const Entry& entry : entries)
-    if (isCuda(entry) && (best == nullptr || commonPrefix(entry.file, wanted) > commonPrefix(best->file, wanted))) best = &entry;
+    if (isCuda(entry) &&
+        (best == nullptr || commonPrefix(entry.file, wanted) > commonPrefix(best->file, wanted)))
+      best = &entry;
   return best;
 }
 
@@ -135,12 +145,16 @@ Result<CompileCommand> fromDatabase(const std::string& file, const std::string& 
   bool is_guess = false;
   const Entry* entry = chooseEntry(*entries, file, is_guess);
   if (entry == nullptr) {
-    command.note = Error{"no entry for '" + file + "' and no other CUDA file: compiled without flags", {database, 0, 0}};
+    command.note =
+        Error{"no entry for '" + file + "' and no other CUDA file: compiled without flags", {database, 0, 0}};
     return command;
   }
-  if (is_guess) command.note = Error{"no entry for '" + file + "': the flags of '" + entry->file + "' are used", {database, 0, 0}};
+  if (is_guess)
+    command.note =
+        Error{"no entry for '" + file + "': the flags of '" + entry->file + "' are used", {database, 0, 0}};
   const std::vector<std::string> words(entry->words.begin() + 1, entry->words.end());
-  auto flags = translateFlags(words, isNvcc(entry->words.front()) ? Dialect::kNvcc : Dialect::kClang, entry->directory);
+  auto flags = translateFlags(words, isNvcc(entry->words.front()) ? Dialect::kNvcc : Dialect::kClang,
+                              entry->directory);
   if (!flags) return flags.error();
   command.flags = std::move(*flags);
   return command;
@@ -152,8 +166,10 @@ Result<CompileCommand> commandFor(const std::string& file, const Options& option
   CompileCommand command;
   std::optional<std::string> database;
   if (!options.has_fixed_flags) {
-    if (options.build_path) database = databaseIn(*options.build_path);
-    else database = nearestDatabase(file);
+    if (options.build_path)
+      database = databaseIn(*options.build_path);
+    else
+      database = nearestDatabase(file);
   }
   if (database) {
     auto found = fromDatabase(file, *database);
@@ -170,7 +186,8 @@ Result<CompileCommand> commandFor(const std::string& file, const Options& option
   if (!extra->cuda_path.empty()) command.flags.cuda_path = extra->cuda_path;
   if (!options.arch.empty()) {
     command.flags.arch = normalizeArch(options.arch);
-    if (command.flags.arch.empty()) return Error{"'" + options.arch + "' is not a GPU architecture such as sm_90a", {}};
+    if (command.flags.arch.empty())
+      return Error{"'" + options.arch + "' is not a GPU architecture such as sm_90a", {}};
   }
   if (command.flags.arch.empty()) command.flags.arch = "sm_90a";
   return command;

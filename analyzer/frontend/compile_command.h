@@ -14,8 +14,8 @@ struct CompileCommand {
   std::optional<Error> note;  ///< a guess the user should know of
 };
 
-/// From a compile_commands.json, or from the fixed flags, followed by Options::extra_args. Options::arch wins; without
-/// any architecture it is sm_90a. Errors: a database that cannot be read or is no database.
+/// From a compile_commands.json, or from the fixed flags, followed by Options::extra_args. Options::arch
+/// wins; without any architecture it is sm_90a. Errors: a database that cannot be read or is no database.
 Result<CompileCommand> commandFor(const std::string& file, const Options& options);
 
 }  // namespace handoff::frontend

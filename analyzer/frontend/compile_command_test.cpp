@@ -28,9 +28,12 @@ TEST(CompileCommand, WithoutADatabaseTheArchitectureIsHopper) {
 TEST(CompileCommand, NearestParentFolderIsSearched) {
   const Workspace workspace;
   const std::string file = workspace.write("a/b/k.cu", "");
-  workspace.write("compile_commands.json", "[" + entry(workspace.path(), "a/b/k.cu", "/cuda/bin/nvcc -DOUTER -arch=sm_80 -c a/b/k.cu") + "]");
+  workspace.write(
+      "compile_commands.json",
+      "[" + entry(workspace.path(), "a/b/k.cu", "/cuda/bin/nvcc -DOUTER -arch=sm_80 -c a/b/k.cu") + "]");
   EXPECT_THAT(commandFor(file, {})->flags.args, ElementsAre("-DOUTER"));
-  workspace.write("a/compile_commands.json", "[" + entry(workspace.path("a"), "b/k.cu", "nvcc -DINNER -c b/k.cu") + "]");
+  workspace.write("a/compile_commands.json",
+                  "[" + entry(workspace.path("a"), "b/k.cu", "nvcc -DINNER -c b/k.cu") + "]");
   EXPECT_THAT(commandFor(file, {})->flags.args, ElementsAre("-DINNER"));
 }
 
@@ -38,7 +41,8 @@ TEST(CompileCommand, BuildFolderWinsAndArgumentsMayBeAList) {
   const Workspace workspace;
   const std::string file = workspace.write("k.cu", "");
   workspace.write("build/compile_commands.json",
-                  R"([{"directory": ")" + workspace.path("build") + R"(", "file": "../k.cu", "arguments": ["nvcc", "-DX=a b", "-arch=sm_86"]}])");
+                  R"([{"directory": ")" + workspace.path("build") +
+                      R"(", "file": "../k.cu", "arguments": ["nvcc", "-DX=a b", "-arch=sm_86"]}])");
   Options options;
   options.build_path = workspace.path("build");
   const auto command = commandFor(file, options);
@@ -114,7 +118,8 @@ TEST(CompileCommand, IllFormedDatabaseIsAnErrorWithItsLine) {
 TEST(CompileCommand, DatabaseOfAnotherShapeIsAnError) {
   const Workspace workspace;
   const std::string file = workspace.write("k.cu", "");
-  for (const char* text : {"{}", "[1]", R"([{"file": "k.cu"}])", R"([{"file": "k.cu", "directory": "/", "arguments": [1]}])"}) {
+  for (const char* text :
+       {"{}", "[1]", R"([{"file": "k.cu"}])", R"([{"file": "k.cu", "directory": "/", "arguments": [1]}])"}) {
     workspace.write("compile_commands.json", text);
     EXPECT_FALSE(commandFor(file, {})) << text;
   }
@@ -122,8 +127,10 @@ TEST(CompileCommand, DatabaseOfAnotherShapeIsAnError) {
 
 TEST(CompileCommand, FilesOfADatabaseAreItsCudaFilesOnce) {
   const Workspace workspace;
-  workspace.write("compile_commands.json", "[" + entry("/src", "b.cu", "nvcc -c b.cu") + "," + entry("/src", "host.cpp", "g++ host.cpp") + "," +
-                                               entry("/src", "a.cpp", "nvcc -x cu a.cpp") + "," + entry("/src", "b.cu", "nvcc -DX b.cu") + "," +
+  workspace.write("compile_commands.json", "[" + entry("/src", "b.cu", "nvcc -c b.cu") + "," +
+                                               entry("/src", "host.cpp", "g++ host.cpp") + "," +
+                                               entry("/src", "a.cpp", "nvcc -x cu a.cpp") + "," +
+                                               entry("/src", "b.cu", "nvcc -DX b.cu") + "," +
                                                entry("/src", "c.cpp", "clang++ -x cuda c.cpp") + "]");
   const auto files = filesOfDatabase(workspace.path());
   ASSERT_TRUE(files);

@@ -23,7 +23,8 @@ Result<std::string> readFile(const std::string& path) {
   std::ostringstream text;
   text << in.rdbuf();
   // An empty file sets failbit on `text`, which is no error.
-  if (!in.is_open() || in.bad()) return Error{errno != 0 ? std::strerror(errno) : "cannot be read", {path, 0, 0}};
+  if (!in.is_open() || in.bad())
+    return Error{errno != 0 ? std::strerror(errno) : "cannot be read", {path, 0, 0}};
   return std::move(text).str();
 }
 
@@ -44,8 +45,11 @@ std::string folderOf(const std::string& path) {
 }  // namespace
 
 PathMap::PathMap(std::string user_file, std::string directory)
-    : user_file_(std::move(user_file)), user_folder_(folderOf(user_file_)), main_file_(absolutePath(user_file_)),
-      main_folder_(folderOf(main_file_)), directory_(std::move(directory)) {
+    : user_file_(std::move(user_file)),
+      user_folder_(folderOf(user_file_)),
+      main_file_(absolutePath(user_file_)),
+      main_folder_(folderOf(main_file_)),
+      directory_(std::move(directory)) {
   if (!user_file_.starts_with("/")) {
     current_ = absolutePath(".");
     if (!current_.ends_with("/")) current_ += '/';

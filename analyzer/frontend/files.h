@@ -16,8 +16,9 @@ Result<std::string> readFile(const std::string& path);
 /// Absolute and without "." and ".."; relative to `directory`, or to the current one when that is empty.
 std::string absolutePath(const std::string& path, const std::string& directory = {});
 
-/// Rewrites the paths that compilers report into the user's terms: the input as it was given, its neighbours relative
-/// to that, files below the current directory relative when the input was, everything else absolute and normalised.
+/// Rewrites the paths that compilers report into the user's terms: the input as it was given, its neighbours
+/// relative to that, files below the current directory relative when the input was, everything else absolute
+/// and normalised.
 class PathMap {
  public:
   /// `directory` is the folder the compiler ran in.
@@ -29,7 +30,7 @@ class PathMap {
 
   std::string user_file_, user_folder_;  ///< as given; the folder with its "/", or empty
   std::string main_file_, main_folder_;  ///< absolute; the folder with its "/"
-  std::string current_;                  ///< current directory with its "/"; empty when the input was given absolute
+  std::string current_;  ///< current directory with its "/"; empty when the input was given absolute
   std::string directory_;
   mutable std::map<std::string, std::string> known_;  ///< answers so far; so one thread at a time
 };

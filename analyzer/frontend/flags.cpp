@@ -185,7 +185,8 @@ Match matchWord(const std::string& word) {
     if (!takesValue(row.action) || !word.starts_with(row.name)) continue;
     const std::string_view rest = std::string_view(word).substr(row.name.size());
     if (rest.front() == '=') return {&row, std::string(rest.substr(1))};
-    // "-m64" and "-MF" must not be read as "-m"/"-M" with a value: only rows that say so join, and long ones win.
+    // "-m64" and "-MF" must not be read as "-m"/"-M" with a value: only rows that say so join, and long ones
+    // win.
     if (row.may_join && (joined.row == nullptr || joined.row->name.size() < row.name.size()))
       joined = {&row, std::string(rest)};
   }
@@ -205,19 +206,24 @@ std::vector<std::string> splitList(std::string_view text, char separator) {
 unsigned archNumber(std::string_view arch) {
   unsigned number = 0;
   const std::size_t digits = arch.find_first_of("0123456789");
-  if (digits != std::string_view::npos) std::from_chars(arch.data() + digits, arch.data() + arch.size(), number);
+  if (digits != std::string_view::npos)
+    std::from_chars(arch.data() + digits, arch.data() + arch.size(), number);
   return number;
 }
 
 /// Flags of the host compiler that change what the preprocessor or the parser sees.
 bool isLanguageFlag(std::string_view word) {
-  constexpr std::array<std::string_view, 6> kPrefixes = {"-D", "-U", "-I", "-std=", "-fexceptions", "-fno-exceptions"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view p) { return word.starts_with(p); });
+  constexpr std::array<std::string_view, 6> kPrefixes = {"-D",    "-U",           "-I",
+                                                         "-std=", "-fexceptions", "-fno-exceptions"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view p) { return word.starts_with(p); });
 }
 
 class Translator {
  public:
-  Translator(Dialect dialect, std::string directory) : dialect_(dialect) { flags_.directory = std::move(directory); }
+  Translator(Dialect dialect, std::string directory) : dialect_(dialect) {
+    flags_.directory = std::move(directory);
+  }
 
   std::optional<Error> addAll(const std::vector<std::string>& words, int depth);
   Flags take();
@@ -259,32 +265,45 @@ void Translator::addKnown(const Row& row, const std::string& value) {
       for (const std::string& folder : splitList(value, ',')) flags_.args.push_back("-I" + folder);
       break;
     case Action::kSystemPath:
-      for (const std::string& folder : splitList(value, ',')) flags_.args.insert(flags_.args.end(), {"-isystem", folder});
+      for (const std::string& folder : splitList(value, ','))
+        flags_.args.insert(flags_.args.end(), {"-isystem", folder});
       break;
     case Action::kKeepJoined:
-      flags_.args.push_back((row.name.find('U') == 1 || row.name.starts_with("--undef") ? "-U" : "-D") + value);
+      flags_.args.push_back((row.name.find('U') == 1 || row.name.starts_with("--undef") ? "-U" : "-D") +
+                            value);
       break;
     case Action::kKeepSplit:
       flags_.args.push_back(row.name == "--pre-include" ? "-include" : std::string(row.name));
       flags_.args.push_back(value);
       break;
-    case Action::kStandard: flags_.args.push_back("-std=" + value); break;
-    case Action::kArch: addArchs(value); break;
+    case Action::kStandard:
+      flags_.args.push_back("-std=" + value);
+      break;
+    case Action::kArch:
+      addArchs(value);
+      break;
     case Action::kGenerateCode: {
       const std::size_t code = value.find("code=");
       const std::string_view text = value;
-      if (code != std::string::npos) addArchs(text.substr(code + 5));
-      else if (text.starts_with("arch=")) addArchs(text.substr(5));
+      if (code != std::string::npos)
+        addArchs(text.substr(code + 5));
+      else if (text.starts_with("arch="))
+        addArchs(text.substr(5));
       break;
     }
-    case Action::kHostOptions: addHostOptions(value); break;
+    case Action::kHostOptions:
+      addHostOptions(value);
+      break;
     case Action::kDefaultStream:
       if (value == "per-thread") flags_.args.emplace_back("-DCUDA_API_PER_THREAD_DEFAULT_STREAM");
       break;
-    case Action::kCudaPath: flags_.cuda_path = value; break;
+    case Action::kCudaPath:
+      flags_.cuda_path = value;
+      break;
     case Action::kOptionsFile:
     case Action::kDropWithValue:
-    case Action::kDrop: break;
+    case Action::kDrop:
+      break;
   }
 }
 
@@ -382,7 +401,8 @@ void makePathsAbsolute(std::vector<std::string>& args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i].starts_with("-I")) {
       args[i] = "-I" + absolutePath(args[i].substr(2));
-    } else if ((args[i] == "-isystem" || args[i] == "-iquote" || args[i] == "-idirafter") && i + 1 < args.size()) {
+    } else if ((args[i] == "-isystem" || args[i] == "-iquote" || args[i] == "-idirafter") &&
+               i + 1 < args.size()) {
       ++i;
       args[i] = absolutePath(args[i]);
     } else if (args[i] == "-include" && i + 1 < args.size()) {
@@ -393,7 +413,8 @@ void makePathsAbsolute(std::vector<std::string>& args) {
   }
 }
 
-Result<Flags> translateFlags(const std::vector<std::string>& words, Dialect dialect, const std::string& directory) {
+Result<Flags> translateFlags(const std::vector<std::string>& words, Dialect dialect,
+                             const std::string& directory) {
   Translator translator(dialect, directory);
   if (auto error = translator.addAll(words, 0)) return *error;
   return translator.take();
@@ -403,9 +424,12 @@ std::vector<std::string> nvccSpelling(const std::vector<std::string>& args) {
   std::vector<std::string> out;
   for (const std::string& arg : args) {
     if (arg.starts_with("-W") || arg.starts_with("-Q") || arg.starts_with("--")) continue;
-    if (arg.starts_with("-std=gnu++")) out.push_back("-std=c++" + arg.substr(10));
-    else if (arg.starts_with("-f") || arg.starts_with("-m")) out.push_back("-Xcompiler=" + arg);
-    else out.push_back(arg);
+    if (arg.starts_with("-std=gnu++"))
+      out.push_back("-std=c++" + arg.substr(10));
+    else if (arg.starts_with("-f") || arg.starts_with("-m"))
+      out.push_back("-Xcompiler=" + arg);
+    else
+      out.push_back(arg);
   }
   return out;
 }

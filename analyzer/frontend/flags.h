@@ -10,8 +10,8 @@
 
 namespace handoff::frontend {
 
-/// How flags were spelled. It decides what happens to a flag that no table knows: nvcc's are dropped (they steer code
-/// generation or the host compiler), Clang's are kept so that the driver can complain about them.
+/// How flags were spelled. It decides what happens to a flag that no table knows: nvcc's are dropped (they
+/// steer code generation or the host compiler), Clang's are kept so that the driver can complain about them.
 enum class Dialect : std::uint8_t { kNvcc, kClang };
 
 /// What a compile command says, reduced to what both front ends take.
@@ -23,13 +23,17 @@ struct Flags {
 };
 
 /// Translates the flags of one command, without the compiler's own name. Positional
-/// arguments, the input among them, are left out. Errors: an unreadable options file, a flag that lacks its value.
-Result<Flags> translateFlags(const std::vector<std::string>& words, Dialect dialect, const std::string& directory);
+/// arguments, the input among them, are left out. Errors: an unreadable options file, a flag that lacks its
+/// value.
+Result<Flags> translateFlags(const std::vector<std::string>& words, Dialect dialect,
+                             const std::string& directory);
 
-/// "90a", "compute_90a", "sm_100f" -> "sm_90a", "sm_100a"; empty when the text names no architecture ("native", "all").
+/// "90a", "compute_90a", "sm_100f" -> "sm_90a", "sm_100a"; empty when the text names no architecture
+/// ("native", "all").
 std::string normalizeArch(std::string_view text);
 
-/// Makes the folders and files of -I, -isystem, -include and their relatives absolute, from the current directory.
+/// Makes the folders and files of -I, -isystem, -include and their relatives absolute, from the current
+/// directory.
 void makePathsAbsolute(std::vector<std::string>& args);
 
 /// Splits as a POSIX shell would: blanks, quotes and backslashes.

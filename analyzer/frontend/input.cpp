@@ -19,7 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Everything known before a compiler runs.
 struct Job {
@@ -63,7 +65,8 @@ std::optional<Error> whyClangFailed(const ClangOutput& output) {
 std::optional<Error> whyClangIsDoubtful(const ClangOutput& output) {
   for (const KernelDecl& kernel : output.kernels)
     if (!isTrusted(kernel)) return kernel.untrusted;
-  if (output.kernels.empty() && output.mentions_kernels) return Error{"the source has kernels, but none of them came out", {}};
+  if (output.kernels.empty() && output.mentions_kernels)
+    return Error{"the source has kernels, but none of them came out", {}};
   return std::nullopt;
 }
 
@@ -72,8 +75,10 @@ void restoreLocations(ptx::Module& module, std::vector<SourceStack>& locations) 
   for (SourceStack& stack : module.locations) {
     if (stack.empty()) continue;
     const std::uint32_t number = stack.front().pos.line;
-    if (number >= 1 && number <= locations.size()) stack = locations[number - 1];
-    else stack.clear();
+    if (number >= 1 && number <= locations.size())
+      stack = locations[number - 1];
+    else
+      stack.clear();
   }
 }
 
@@ -85,7 +90,9 @@ bool isEmptyKernel(const ptx::Function& function) {
 void distrustEmptyKernels(Unit& unit, const ClangOutput& output) {
   for (KernelDecl& kernel : unit.kernels) {
     const ptx::Function* function = unit.module.findFunction(kernel.name);
-    if (kernel.untrusted || function == nullptr || output.full_bodies.count(kernel.name) == 0 || !isEmptyKernel(*function)) continue;
+    if (kernel.untrusted || function == nullptr || output.full_bodies.count(kernel.name) == 0 ||
+        !isEmptyKernel(*function))
+      continue;
     kernel.untrusted = Error{"the kernel has statements, but no code came out for them", kernel.pos};
   }
 }
@@ -117,7 +124,8 @@ Result<Unit> unitFromClang(const Job& job, ClangOutput output) {
     unit.notes.push_back(std::move(note));
   }
   unit.notes.insert(unit.notes.end(), output.notes.begin(), output.notes.end());
-  if (unit.kernels.empty() && output.mentions_kernels) unit.notes.push_back({"no kernel of this file is instantiated", {job.file, 0, 0}});
+  if (unit.kernels.empty() && output.mentions_kernels)
+    unit.notes.push_back({"no kernel of this file is instantiated", {job.file, 0, 0}});
   return unit;
 }
 
@@ -133,11 +141,13 @@ void adoptFacts(Unit& unit, const ClangOutput& output) {
     for (const KernelDecl& known : output.kernels)
       if (linkageFreeName(known.name) == linkageFreeName(function.name)) kernel = known;
     kernel.name = function.name;
-    kernel.untrusted.reset();  // the doubt was about Clang's code
+    // The doubt was about Clang's code, unless there is none from nvcc either.
+    if (!isEmptyKernel(function)) kernel.untrusted.reset();
     unit.kernels.push_back(std::move(kernel));
   }
   for (LaunchSite launch : output.launches) {
-    if (const auto found = names.find(linkageFreeName(launch.kernel)); found != names.end()) launch.kernel = found->second;
+    if (const auto found = names.find(linkageFreeName(launch.kernel)); found != names.end())
+      launch.kernel = found->second;
     unit.launches.push_back(std::move(launch));
   }
   unit.asm_facts = output.asm_facts;
@@ -175,8 +185,8 @@ Result<Unit> loadPtx(const std::string& file, const std::string& text) {
   return unit;
 }
 
-ClangOutput runClang(const Job& job) {
-  return compileWithClang({absolutePath(job.file), job.command.flags, job.toolkit, &job.paths});
+ClangOutput runClang(const Job& job, bool wants_ptx) {
+  return compileWithClang({absolutePath(job.file), job.command.flags, job.toolkit, &job.paths, wants_ptx});
 }
 
 Result<std::string> runNvcc(const Job& job) {
@@ -189,15 +199,16 @@ Result<Unit> loadWithNvcc(const Job& job) {
   const auto text = runNvcc(job);
   if (!text) return text.error();
   const double seconds = secondsSince(start);
-  auto unit = unitFromNvcc(job, *text, runClang(job));  // for the facts about the source
+  auto unit = unitFromNvcc(job, *text, runClang(job, /*wants_ptx=*/false));
   if (unit) unit->produce_seconds = seconds;
   return unit;
 }
 
 Result<Unit> loadWithClang(const Job& job, Choice choice) {
   const Clock::time_point start = Clock::now();
-  ClangOutput output = runClang(job);
-  const std::optional<Error> failure = whyClangFailed(output);
+  ClangOutput output = runClang(job, /*wants_ptx=*/true);
+  std::optional<Error> failure = whyClangFailed(output);
+  if (failure && failure->pos.file.empty()) failure->pos.file = job.file;
   const std::optional<Error> doubt = failure ? failure : whyClangIsDoubtful(output);
   if (choice == Choice::kAuto && doubt && job.toolkit && !job.toolkit->nvcc.empty()) {
     if (const auto text = runNvcc(job)) {
@@ -207,7 +218,8 @@ Result<Unit> loadWithClang(const Job& job, Choice choice) {
       unit->produce_seconds = secondsSince(start);
       return unit;
     } else if (!failure) {
-      output.notes.push_back({"nvcc cannot serve this file either: " + text.error().message, text.error().pos});
+      output.notes.push_back(
+          {"nvcc cannot serve this file either: " + text.error().message, text.error().pos});
     }
   }
   if (failure) return *failure;
@@ -228,7 +240,8 @@ Result<Unit> load(const std::string& file, const Options& options) {
   auto toolkit = findToolkit(options, command->flags.cuda_path);
   if (!toolkit) return toolkit.error();
   std::string directory = command->flags.directory;
-  const Job job{file, std::move(*text), std::move(*command), std::move(*toolkit), PathMap(file, std::move(directory))};
+  const Job job{file, std::move(*text), std::move(*command), std::move(*toolkit),
+                PathMap(file, std::move(directory))};
   return options.frontend == Choice::kNvcc ? loadWithNvcc(job) : loadWithClang(job, options.frontend);
 }
 

@@ -14,9 +14,11 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kSource[] = "#include <cuda_runtime.h>\n__device__ int twice(int x) { return 2 * x; }\nstatic __global__ void k(int* p, int n) {\n"
-                           "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n  p[0] = twice(n);\n}\n"
-                           "int main() { k<<<2, 64>>>(nullptr, 5); }\n";
+constexpr char kSource[] =
+    "#include <cuda_runtime.h>\n__device__ int twice(int x) { return 2 * x; }\nstatic __global__ void k(int* "
+    "p, int n) {\n"
+    "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n  p[0] = twice(n);\n}\n"
+    "int main() { k<<<2, 64>>>(nullptr, 5); }\n";
 
 TEST(Input, MissingFileIsAnError) {
   const auto unit = load("/nowhere/x.cu", {});
@@ -34,7 +36,10 @@ TEST(Input, FolderIsAnError) {
 
 TEST(Input, PtxIsReadAsItIs) {
   const Workspace workspace;
-  const auto unit = load(workspace.write("a.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n"), {});
+  const auto unit =
+      load(workspace.write(
+               "a.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n"),
+           {});
   ASSERT_TRUE(unit) << toString(unit.error());
   EXPECT_EQ(unit->producer, Producer::kPtxFile);
   EXPECT_NE(unit->module.findFunction("k"), nullptr);
@@ -43,12 +48,25 @@ TEST(Input, PtxIsReadAsItIs) {
 
 TEST(Input, SyntaxErrorHasItsPosition) {
   const Workspace workspace;
-  const std::string file = workspace.write("t.cu", "#include <cuda_runtime.h>\n__global__ void k(int* p) {\n  p[0] = undeclared;\n  p[1] = other;\n}\n");
+  const std::string file = workspace.write(
+      "t.cu",
+      "#include <cuda_runtime.h>\n__global__ void k(int* p) {\n  p[0] = undeclared;\n  p[1] = other;\n}\n");
   const auto unit = load(file, withoutToolkit());
   ASSERT_FALSE(unit);
   EXPECT_EQ(unit.error().pos, (SourcePos{file, 3, 10}));
   EXPECT_THAT(unit.error().message, HasSubstr("undeclared"));
   EXPECT_THAT(unit.error().message, HasSubstr("and 1 more"));
+}
+
+TEST(Input, CrashOfTheCompilerIsAnError) {
+  for (const char* what : {"crash", "llvm_fatal_error"}) {
+    const auto unit =
+        loadText(std::string("__attribute__((global)) void k() {}\n#pragma clang __debug ") + what + "\n",
+                 withoutToolkit());
+    ASSERT_FALSE(unit) << what;
+    EXPECT_THAT(unit.error().message, HasSubstr("Clang")) << what;
+    EXPECT_THAT(unit.error().pos.file, HasSubstr("t.cu")) << what;
+  }
 }
 
 TEST(Input, UnknownFlagIsAnError) {
@@ -70,7 +88,9 @@ TEST(Input, WrongToolkitIsAnError) {
 TEST(Input, FilesAreNamedAsTheUserNamedThem) {
   const Workspace workspace;
   workspace.write("sub/h.cuh", "__device__ inline int one() { return 1; }\n");
-  workspace.write("sub/t.cu", "#include <cuda_runtime.h>\n#include \"h.cuh\"\n__global__ void k(int* p) { p[0] = one(); }\n");
+  workspace.write(
+      "sub/t.cu",
+      "#include <cuda_runtime.h>\n#include \"h.cuh\"\n__global__ void k(int* p) { p[0] = one(); }\n");
   const std::string relative = std::filesystem::relative(workspace.path("sub/t.cu")).string();
   const auto unit = load(relative, withoutToolkit());
   ASSERT_TRUE(unit) << toString(unit.error());
@@ -121,9 +141,14 @@ int main() { float* d; cudaMalloc(&d, 4); cudaMemset(d, 0, 4); k<<<dim3(2), 64, 
 TEST(Input, CompileCommandsReachTheCompiler) {
   const Workspace workspace;
   workspace.write("inc/h.h", "#define WHAT 3\n");
-  const std::string file = workspace.write("src/t.cu", "#include <cuda_runtime.h>\n#include <h.h>\n__global__ void k(int* p) { p[WHAT] = NAME; }\n");
-  workspace.write("build/compile_commands.json", R"([{"directory": ")" + workspace.path("build") + R"(", "file": "../src/t.cu", "command": )"
-                  R"("/cuda/bin/nvcc -DNAME=4 -I../inc -arch=sm_80 -Xcompiler=-fPIC --expt-relaxed-constexpr -x cu -c ../src/t.cu -o t.o"}])");
+  const std::string file = workspace.write(
+      "src/t.cu",
+      "#include <cuda_runtime.h>\n#include <h.h>\n__global__ void k(int* p) { p[WHAT] = NAME; }\n");
+  workspace.write(
+      "build/compile_commands.json",
+      R"([{"directory": ")" + workspace.path("build") +
+          R"(", "file": "../src/t.cu", "command": )"
+          R"("/cuda/bin/nvcc -DNAME=4 -I../inc -arch=sm_80 -Xcompiler=-fPIC --expt-relaxed-constexpr -x cu -c ../src/t.cu -o t.o"}])");
   Options options = withoutToolkit();
   options.has_fixed_flags = false;
   options.build_path = workspace.path("build");
@@ -153,14 +178,28 @@ TEST(Input, NvccStepsInForAnUntrustedKernel) {
   Options options = clangOnly();
   options.frontend = Choice::kAuto;
   // Clang has no constraint "C"; nvcc prints a string constant with it.
-  const auto unit = loadText("template <const char* s> struct S;\n__device__ const char kOp[] = \"add.s32\";\n"
-                             "__global__ void k(int* p) { int x; asm volatile(\"%1 %0, 1, 2;\" : \"=r\"(x) : \"C\"(kOp)); p[0] = x; }\n"
-                             "__global__ void fine(int* p) { p[0] = 1; }\n", options);
+  const auto unit = loadText(
+      "template <const char* s> struct S;\n__device__ const char kOp[] = \"add.s32\";\n"
+      "__global__ void k(int* p) { int x; asm volatile(\"%1 %0, 1, 2;\" : \"=r\"(x) : \"C\"(kOp)); p[0] = x; "
+      "}\n"
+      "__global__ void fine(int* p) { p[0] = 1; }\n",
+      options);
   ASSERT_TRUE(unit) << toString(unit.error());
   if (unit->producer != Producer::kNvcc) GTEST_SKIP() << "this nvcc refuses the source, too";
   ASSERT_FALSE(unit->notes.empty());
   EXPECT_THAT(unit->notes.back().message, HasSubstr("nvcc did"));
   for (const KernelDecl& kernel : unit->kernels) EXPECT_FALSE(kernel.untrusted);
+}
+
+TEST(Input, KernelThatBothCompilersFindEmptyIsNotTrusted) {
+  HANDOFF_NEEDS_NVCC();
+  Options options = clangOnly();
+  options.frontend = Choice::kAuto;
+  const auto unit =
+      loadText("__global__ void k(int* p) {\n#if __CUDA_ARCH__ >= 10000\n  p[0] = 1;\n#endif\n}\n", options);
+  ASSERT_TRUE(unit) << toString(unit.error());
+  ASSERT_EQ(unit->kernels.size(), 1U);
+  EXPECT_TRUE(unit->kernels[0].untrusted);
 }
 
 TEST(Input, ErrorOfBothCompilersIsClangs) {
@@ -175,11 +214,16 @@ TEST(Input, ErrorOfBothCompilersIsClangs) {
 
 TEST(Nvcc, MessagesGiveTheFirstErrorAndTheCount) {
   const PathMap paths("t.cu", "");
-  const Error error = firstNvccError("t.cu(1): warning #1-D: x\nt.cu(7): error: identifier \"y\" is undefined\n\nt.cu(8): error: z\n2 errors detected\n", paths);
+  const Error error = firstNvccError(
+      "t.cu(1): warning #1-D: x\nt.cu(7): error: identifier \"y\" is undefined\n\nt.cu(8): error: z\n2 "
+      "errors detected\n",
+      paths);
   EXPECT_EQ(error.pos, (SourcePos{"t.cu", 7, 0}));
   EXPECT_EQ(error.message, "identifier \"y\" is undefined (and 1 more)");
-  EXPECT_EQ(firstNvccError("t.cu:3:10: fatal error: h.h: No such file or directory\n", paths).pos, (SourcePos{"t.cu", 3, 10}));
-  EXPECT_THAT(firstNvccError("nvcc fatal   : Unsupported gpu architecture\n", paths).message, HasSubstr("Unsupported gpu"));
+  EXPECT_EQ(firstNvccError("t.cu:3:10: fatal error: h.h: No such file or directory\n", paths).pos,
+            (SourcePos{"t.cu", 3, 10}));
+  EXPECT_THAT(firstNvccError("nvcc fatal   : Unsupported gpu architecture\n", paths).message,
+              HasSubstr("Unsupported gpu"));
 }
 
 TEST(Names, ShortAndPretty) {
@@ -195,7 +239,9 @@ TEST(Names, LinkageOfStaticKernelsIsIgnored) {
 }
 
 TEST(Comments, ScannerKnowsStrings) {
-  const auto comments = scanComments("int a = 1'000; // NOLINT\nconst char* s = \"// NOLINT\";\n/* x\n handoff: y */ int b; // other\n", "f");
+  const auto comments = scanComments(
+      "int a = 1'000; // NOLINT\nconst char* s = \"// NOLINT\";\n/* x\n handoff: y */ int b; // other\n",
+      "f");
   ASSERT_EQ(comments.size(), 2U);
   EXPECT_EQ(comments[0].pos, (SourcePos{"f", 1, 16}));
   EXPECT_EQ(comments[1].pos, (SourcePos{"f", 3, 1}));

@@ -32,7 +32,9 @@ inline bool hasNvcc() {
 class Workspace {
  public:
   Workspace() : folder_(std::move(*TempFolder::create())) {}
-  std::string path(const std::string& name = {}) const { return folder_.path() + (name.empty() ? "" : "/" + name); }
+  std::string path(const std::string& name = {}) const {
+    return folder_.path() + (name.empty() ? "" : "/" + name);
+  }
   std::string write(const std::string& name, const std::string& text) const {
     const std::filesystem::path file = path(name);
     std::filesystem::create_directories(file.parent_path());
@@ -73,7 +75,8 @@ inline const KernelDecl* findKernel(const Unit& unit, const std::string& name) {
 inline std::size_t countOpcodes(const Unit& unit, const std::string& prefix) {
   std::size_t count = 0;
   for (const ptx::Function& function : unit.module.functions)
-    for (const ptx::Instruction& instruction : function.instructions) count += instruction.opcode.starts_with(prefix) ? 1 : 0;
+    for (const ptx::Instruction& instruction : function.instructions)
+      count += instruction.opcode.starts_with(prefix) ? 1 : 0;
   return count;
 }
 

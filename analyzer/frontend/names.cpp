@@ -20,15 +20,18 @@ std::string take(char* text) {
 
 std::string shortFunctionName(const std::string& name) {
   llvm::ItaniumPartialDemangler demangler;
-  if (!name.starts_with("_Z") || demangler.partialDemangle(name.c_str()) || !demangler.isFunction()) return name;
+  if (!name.starts_with("_Z") || demangler.partialDemangle(name.c_str()) || !demangler.isFunction())
+    return name;
   const std::string result = take(demangler.getFunctionName(nullptr, nullptr));
   return result.empty() ? name : result;
 }
 
 std::string prettyFunctionName(const std::string& name) {
   llvm::ItaniumPartialDemangler demangler;
-  if (!name.starts_with("_Z") || demangler.partialDemangle(name.c_str()) || !demangler.isFunction()) return name;
-  return take(demangler.getFunctionName(nullptr, nullptr)) + take(demangler.getFunctionParameters(nullptr, nullptr));
+  if (!name.starts_with("_Z") || demangler.partialDemangle(name.c_str()) || !demangler.isFunction())
+    return name;
+  return take(demangler.getFunctionName(nullptr, nullptr)) +
+         take(demangler.getFunctionParameters(nullptr, nullptr));
 }
 
 std::string linkageFreeName(std::string_view name) {

@@ -16,7 +16,8 @@ namespace handoff::frontend {
 namespace {
 
 /// Exit status, or an error when the program did not start or did not end by itself. Output goes to `log`.
-Result<int> runProgram(const std::vector<std::string>& words, const std::string& directory, const std::string& log) {
+Result<int> runProgram(const std::vector<std::string>& words, const std::string& directory,
+                       const std::string& log) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -50,29 +51,42 @@ Error firstNvccError(const std::string& text, const PathMap& paths) {
     std::smatch match;
     Error error;
     if (std::regex_match(line, match, kParenthesis))
-      error = {match[3].str(), {paths.display(match[1].str()), static_cast<std::uint32_t>(std::stoul(match[2].str())), 0}};
+      error = {match[3].str(),
+               {paths.display(match[1].str()), static_cast<std::uint32_t>(std::stoul(match[2].str())), 0}};
     else if (std::regex_match(line, match, kColons))
-      error = {match[4].str(), {paths.display(match[1].str()), static_cast<std::uint32_t>(std::stoul(match[2].str())),
-                                static_cast<std::uint32_t>(std::stoul(match[3].str()))}};
+      error = {match[4].str(),
+               {paths.display(match[1].str()), static_cast<std::uint32_t>(std::stoul(match[2].str())),
+                static_cast<std::uint32_t>(std::stoul(match[3].str()))}};
     else {
       if (!line.empty()) last_line = line;
       continue;
     }
-    if (first) ++more;
-    else first = std::move(error);
+    if (first)
+      ++more;
+    else
+      first = std::move(error);
   }
-  if (!first) return {"nvcc failed: " + (last_line.empty() ? std::string("it printed nothing") : last_line), {}};
+  if (!first)
+    return {"nvcc failed: " + (last_line.empty() ? std::string("it printed nothing") : last_line), {}};
   if (more > 0) first->message += " (and " + std::to_string(more) + " more)";
   return *first;
 }
 
-Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit, const PathMap& paths) {
+Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
+                                    const PathMap& paths) {
   if (toolkit.nvcc.empty()) return Error{"the CUDA toolkit in '" + toolkit.path + "' has no nvcc", {}};
   auto folder = TempFolder::create();
   if (!folder) return folder.error();
   const std::string ptx = folder->path() + "/out.ptx", log = folder->path() + "/log";
-  std::vector<std::string> words = {toolkit.nvcc, "-ptx", "-lineinfo", "--expt-relaxed-constexpr", "--expt-extended-lambda",
-                                    "-arch=" + flags.arch, "-x", "cu", "-w"};
+  std::vector<std::string> words = {toolkit.nvcc,
+                                    "-ptx",
+                                    "-lineinfo",
+                                    "--expt-relaxed-constexpr",
+                                    "--expt-extended-lambda",
+                                    "-arch=" + flags.arch,
+                                    "-x",
+                                    "cu",
+                                    "-w"};
   const std::vector<std::string> args = nvccSpelling(flags.args);
   words.insert(words.end(), args.begin(), args.end());
   words.insert(words.end(), {file, "-o", ptx});

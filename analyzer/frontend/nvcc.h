@@ -9,9 +9,11 @@
 namespace handoff::frontend {
 
 /// Runs "nvcc -ptx -lineinfo" and returns the PTX. Errors: nvcc's first message with its position.
-Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit, const PathMap& paths);
+Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
+                                    const PathMap& paths);
 
-/// The first error in what nvcc printed: "file(12): error: ...", "file:12:3: fatal error: ...". "and N more" is added.
+/// The first error in what nvcc printed: "file(12): error: ...", "file:12:3: fatal error: ...". "and N more"
+/// is added.
 Error firstNvccError(const std::string& text, const PathMap& paths);
 
 }  // namespace handoff::frontend

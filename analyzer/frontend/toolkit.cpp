@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking for the CUDA toolkit: where the user says, where the environment says, the usual place, beside nvcc.
+// Looking for the CUDA toolkit: where the user says, where the environment says, the usual place, beside
+// nvcc.
 #include "analyzer/frontend/toolkit.h"
 
 #include <charconv>
@@ -62,7 +63,8 @@ Result<std::optional<Toolkit>> findToolkit(const Options& options, const std::st
   if (options.no_toolkit || options.cuda_path == "none") return std::optional<Toolkit>();
   if (!options.cuda_path.empty()) {
     if (auto toolkit = toolkitAt(options.cuda_path)) return toolkit;
-    return Error{"no CUDA toolkit here: include/cuda_runtime.h or include/cuda.h is missing", {options.cuda_path, 0, 0}};
+    return Error{"no CUDA toolkit here: include/cuda_runtime.h or include/cuda.h is missing",
+                 {options.cuda_path, 0, 0}};
   }
   for (const std::string& path : {command_path, environment("CUDA_HOME"), environment("CUDA_PATH"),
                                   std::string("/usr/local/cuda"), besideNvcc()})

@@ -6,9 +6,12 @@ namespace handoff::frontend {
 
 std::string_view toString(Producer producer) {
   switch (producer) {
-    case Producer::kClang: return "clang";
-    case Producer::kNvcc: return "nvcc";
-    case Producer::kPtxFile: return "ptx";
+    case Producer::kClang:
+      return "clang";
+    case Producer::kNvcc:
+      return "nvcc";
+    case Producer::kPtxFile:
+      return "ptx";
   }
   return "unknown";
 }

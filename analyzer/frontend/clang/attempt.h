@@ -15,8 +15,8 @@ struct Repairs {
   std::set<std::string> shared_records;  ///< user classes with a constructor that stand in __shared__ memory
   /// Missing "typename"/"template" by file and offset in the file as it is on disk.
   std::map<std::pair<std::string, unsigned>, std::string> keywords;
-  bool relocatable = false;              ///< "extern __shared__ Struct s;", launches from the device
-  bool wide_shim = false;                ///< the standard headers that nvcc includes by itself
+  bool relocatable = false;  ///< "extern __shared__ Struct s;", launches from the device
+  bool wide_shim = false;    ///< the standard headers that nvcc includes by itself
 
   friend bool operator==(const Repairs&, const Repairs&) = default;
 };
@@ -52,7 +52,8 @@ struct Attempt {
 };
 
 /// In the user's terms; a position inside a macro is where the macro is used.
-inline SourcePos positionOf(const clang::SourceManager& sources, const PathMap& paths, clang::SourceLocation loc) {
+inline SourcePos positionOf(const clang::SourceManager& sources, const PathMap& paths,
+                            clang::SourceLocation loc) {
   const clang::PresumedLoc presumed = sources.getPresumedLoc(sources.getExpansionLoc(loc));
   if (presumed.isInvalid()) return {};
   return {paths.display(presumed.getFilename()), presumed.getLine(), presumed.getColumn()};

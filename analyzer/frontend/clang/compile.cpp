@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of parses, each with the repairs that the one before asked for, and the step to PTX.
 //
-// Threads: everything a compilation needs hangs on this call's stack. LLVM's target registry is filled once; its crash
-// recovery keeps its own state per thread.
+// Threads: everything a compilation needs hangs on this call's stack. LLVM's target registry is filled once;
+// its crash recovery keeps its own state per thread.
 #include "analyzer/frontend/clang/compile.h"
 
 #include <clang/Driver/Compilation.h>
@@ -60,7 +60,8 @@ FileSystem makeFileSystem(const std::string& directory) {
   for (const VirtualFile& file : virtualFiles())
     files->addFile(file.path, 0, llvm::MemoryBuffer::getMemBuffer(file.text, file.path));
   // A file system with a working directory of its own: the process has only one for all threads.
-  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(FileSystem(llvm::vfs::createPhysicalFileSystem().release()));
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(
+      FileSystem(llvm::vfs::createPhysicalFileSystem().release()));
   overlay->pushOverlay(files);
   if (!directory.empty()) overlay->setCurrentWorkingDirectory(directory);
   return overlay;
@@ -71,8 +72,8 @@ std::vector<std::string> toolkitArgs(const Toolkit& toolkit, const Repairs& repa
                                    // Behind the user's own folders, so that a CCCL of their own wins.
                                    "-isystem", toolkit.path + "/include/cccl",
                                    "-D__CUDACC_VER_MAJOR__=" + std::to_string(toolkit.major),
-                                   "-D__CUDACC_VER_MINOR__=" + std::to_string(toolkit.minor), "-D__CUDACC_VER_BUILD__=0",
-                                   "-D_CG_CLUSTER_INTRINSICS_AVAILABLE"};
+                                   "-D__CUDACC_VER_MINOR__=" + std::to_string(toolkit.minor),
+                                   "-D__CUDACC_VER_BUILD__=0", "-D_CG_CLUSTER_INTRINSICS_AVAILABLE"};
   if (repairs.wide_shim) args.emplace_back("-DHANDOFF_WIDE_SHIM");
   args.insert(args.end(), {"-include", std::string(kShimPath)});
   return args;
@@ -80,15 +81,25 @@ std::vector<std::string> toolkitArgs(const Toolkit& toolkit, const Repairs& repa
 
 std::vector<std::string> bundledArgs() {
   const std::string folder(kBundledFolder);
-  return {"-nocudainc", "-nocudalib", "--no-cuda-version-check", "-isystem", folder, "-include", folder + "/cuda_runtime.h"};
+  return {"-nocudainc", "-nocudalib", "--no-cuda-version-check", "-isystem",
+          folder,       "-include",   folder + "/cuda_runtime.h"};
 }
 
 std::vector<std::string> driverArgs(const ClangRequest& request, const Repairs& repairs) {
   const std::string& arch = request.flags.arch;
-  std::vector<std::string> args = {HANDOFF_CLANG, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + arch, "-S", "-O2",
-                                   "-gline-tables-only", "-resource-dir", HANDOFF_CLANG_RESOURCES};
+  std::vector<std::string> args = {HANDOFF_CLANG,
+                                   "-x",
+                                   "cuda",
+                                   "--cuda-device-only",
+                                   "--cuda-gpu-arch=" + arch,
+                                   "-S",
+                                   "-O2",
+                                   "-gline-tables-only",
+                                   "-resource-dir",
+                                   HANDOFF_CLANG_RESOURCES};
   args.insert(args.end(), request.flags.args.begin(), request.flags.args.end());
-  const std::vector<std::string> toolkit = request.toolkit ? toolkitArgs(*request.toolkit, repairs) : bundledArgs();
+  const std::vector<std::string> toolkit =
+      request.toolkit ? toolkitArgs(*request.toolkit, repairs) : bundledArgs();
   args.insert(args.end(), toolkit.begin(), toolkit.end());
   if (arch.ends_with("a")) {
     const std::string number = arch.substr(3, arch.size() - 4) + "0";
@@ -115,11 +126,13 @@ class DriverErrors : public clang::DiagnosticConsumer {
 };
 
 /// The driver turns user-level arguments into those of the compiler proper. Null: errors were reported.
-std::shared_ptr<clang::CompilerInvocation> makeInvocation(const ClangRequest& request, const Repairs& repairs, const FileSystem& files,
+std::shared_ptr<clang::CompilerInvocation> makeInvocation(const ClangRequest& request, const Repairs& repairs,
+                                                          const FileSystem& files,
                                                           std::vector<Error>& errors) {
   clang::DiagnosticOptions options;
   DriverErrors consumer(errors);
-  const auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, options, &consumer, /*ShouldOwnClient=*/false);
+  const auto diagnostics =
+      clang::CompilerInstance::createDiagnostics(*files, options, &consumer, /*ShouldOwnClient=*/false);
   const std::vector<std::string> words = driverArgs(request, repairs);
   std::vector<const char*> args;
   for (const std::string& word : words) args.push_back(word.c_str());
@@ -134,7 +147,8 @@ std::shared_ptr<clang::CompilerInvocation> makeInvocation(const ClangRequest& re
     return nullptr;
   }
   auto invocation = std::make_shared<clang::CompilerInvocation>();
-  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, job->getArguments(), *diagnostics, args[0])) return nullptr;
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, job->getArguments(), *diagnostics, args[0]))
+    return nullptr;
   return invocation;
 }
 
@@ -142,7 +156,8 @@ void adjust(clang::CompilerInvocation& invocation, const ClangRequest& request, 
   clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
   codegen.DisableLLVMPasses = true;
   codegen.ClearASTBeforeBackend = false;
-  codegen.DebugInfoForProfiling = true;  // brings mangled names into line tables: readable frames in inline chains
+  codegen.DebugInfoForProfiling =
+      true;  // brings mangled names into line tables: readable frames in inline chains
   invocation.getFrontendOpts().DisableFree = false;
   invocation.getDiagnosticOpts().ShowCarets = false;  // also silences "N errors generated"
   if (repairs.relocatable) invocation.getLangOpts().GPURelocatableDeviceCode = true;
@@ -154,9 +169,11 @@ void adjust(clang::CompilerInvocation& invocation, const ClangRequest& request, 
 }
 
 /// Copies of files with the missing keywords in place.
-void insertKeywords(clang::CompilerInvocation& invocation, const Repairs& repairs, llvm::vfs::FileSystem& files) {
+void insertKeywords(clang::CompilerInvocation& invocation, const Repairs& repairs,
+                    llvm::vfs::FileSystem& files) {
   std::map<std::string, std::string> texts;
-  for (auto it = repairs.keywords.rbegin(); it != repairs.keywords.rend(); ++it) {  // from the back: offsets stay true
+  for (auto it = repairs.keywords.rbegin(); it != repairs.keywords.rend();
+       ++it) {  // from the back: offsets stay true
     const auto& [file, offset] = it->first;
     const auto [entry, is_new] = texts.try_emplace(file);
     if (is_new)
@@ -164,13 +181,15 @@ void insertKeywords(clang::CompilerInvocation& invocation, const Repairs& repair
     if (offset <= entry->second.size()) entry->second.insert(offset, it->second + " ");
   }
   for (const auto& [file, text] : texts)
-    invocation.getPreprocessorOpts().addRemappedFile(file, llvm::MemoryBuffer::getMemBufferCopy(text, file).release());
+    invocation.getPreprocessorOpts().addRemappedFile(
+        file, llvm::MemoryBuffer::getMemBufferCopy(text, file).release());
 }
 
 class Action : public clang::EmitLLVMOnlyAction {
  public:
   Action(llvm::LLVMContext& context, Attempt& attempt) : EmitLLVMOnlyAction(&context), attempt_(attempt) {}
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef input) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef input) override {
     watchTokens(compiler.getPreprocessor(), attempt_);
     auto codegen = EmitLLVMOnlyAction::CreateASTConsumer(compiler, input);
     if (codegen == nullptr) return nullptr;
@@ -198,7 +217,8 @@ bool parseOnce(const ClangRequest& request, Attempt& attempt, bool is_last) {
   compiler.ExecuteAction(action);
   if (attempt.wantsRetry()) return true;
   for (ParseError& error : attempt.errors) attempt.output.errors.push_back(error.error);
-  if (std::unique_ptr<llvm::Module> module = action.takeModule()) lowerToPtx(compiler, std::move(module), *request.paths, attempt.output);
+  if (std::unique_ptr<llvm::Module> module = action.takeModule(); module != nullptr && request.wants_ptx)
+    lowerToPtx(compiler, std::move(module), *request.paths, attempt.output);
   return false;
 }
 

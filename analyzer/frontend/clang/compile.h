@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Clang front end: one CUDA file in, PTX and source facts out, in this process and in memory. No Clang type here.
+// The Clang front end: one CUDA file in, PTX and source facts out, in this process and in memory. No Clang
+// type here.
 #pragma once
 
 #include <optional>
@@ -19,22 +20,23 @@ struct ClangRequest {
   Flags flags;                     ///< with an architecture
   std::optional<Toolkit> toolkit;  ///< empty: the bundled declarations
   const PathMap* paths = nullptr;
+  bool wants_ptx = true;  ///< false: only what the source says
 };
 
 struct ClangOutput {
-  std::string ptx;                       ///< empty: none was made
-  std::vector<SourceStack> locations;    ///< the ".loc" line N of `ptx` stands for locations[N - 1]
-  std::vector<KernelDecl> kernels;       ///< kernels of `ptx`, and kernels of the source that should be there
+  std::string ptx;                     ///< empty: none was made
+  std::vector<SourceStack> locations;  ///< the ".loc" line N of `ptx` stands for locations[N - 1]
+  std::vector<KernelDecl> kernels;     ///< kernels of `ptx`, and kernels of the source that should be there
   std::vector<LaunchSite> launches;
   std::vector<AsmFact> asm_facts;
   std::vector<SourceComment> comments;
-  std::vector<Error> errors;             ///< what Clang reported, after all repairs
+  std::vector<Error> errors;  ///< what Clang reported, after all repairs
   std::vector<Error> notes;
-  std::set<std::string> full_bodies;     ///< mangled names of kernels whose parsed body holds statements
-  bool mentions_kernels = false;         ///< "__global__" stands in the user's files
-  std::vector<SourcePos> lost_kernels;   ///< "__global__" in the user's files that led to no declaration
-  bool has_facts = false;                ///< the syntax tree reached its end: kernels and launches are complete
-  std::string failure;                   ///< the compiler crashed, or the code generator refused: why
+  std::set<std::string> full_bodies;    ///< mangled names of kernels whose parsed body holds statements
+  bool mentions_kernels = false;        ///< "__global__" stands in the user's files
+  std::vector<SourcePos> lost_kernels;  ///< "__global__" in the user's files that led to no declaration
+  bool has_facts = false;  ///< the syntax tree reached its end: kernels and launches are complete
+  std::string failure;     ///< the compiler crashed, or the code generator refused: why
 };
 
 /// Never ends the process. Safe to call from several threads at once.

@@ -18,16 +18,22 @@ bool DeferredCodegen::HandleTopLevelDecl(clang::DeclGroupRef group) {
 }
 
 void DeferredCodegen::HandleInlineFunctionDefinition(clang::FunctionDecl* decl) {
-  events_.push_back([this, decl] { if (!decl->isInvalidDecl()) codegen_->HandleInlineFunctionDefinition(decl); });
+  events_.push_back([this, decl] {
+    if (!decl->isInvalidDecl()) codegen_->HandleInlineFunctionDefinition(decl);
+  });
 }
 
 void DeferredCodegen::HandleTagDeclDefinition(clang::TagDecl* decl) {
   shared_.relax(decl);
-  events_.push_back([this, decl] { if (!decl->isInvalidDecl()) codegen_->HandleTagDeclDefinition(decl); });
+  events_.push_back([this, decl] {
+    if (!decl->isInvalidDecl()) codegen_->HandleTagDeclDefinition(decl);
+  });
 }
 
 void DeferredCodegen::HandleTagDeclRequiredDefinition(const clang::TagDecl* decl) {
-  events_.push_back([this, decl] { if (!decl->isInvalidDecl()) codegen_->HandleTagDeclRequiredDefinition(decl); });
+  events_.push_back([this, decl] {
+    if (!decl->isInvalidDecl()) codegen_->HandleTagDeclRequiredDefinition(decl);
+  });
 }
 
 void DeferredCodegen::HandleCXXImplicitFunctionInstantiation(clang::FunctionDecl* decl) {
@@ -35,15 +41,21 @@ void DeferredCodegen::HandleCXXImplicitFunctionInstantiation(clang::FunctionDecl
 }
 
 void DeferredCodegen::HandleCXXStaticMemberVarInstantiation(clang::VarDecl* decl) {
-  events_.push_back([this, decl] { if (!decl->isInvalidDecl()) codegen_->HandleCXXStaticMemberVarInstantiation(decl); });
+  events_.push_back([this, decl] {
+    if (!decl->isInvalidDecl()) codegen_->HandleCXXStaticMemberVarInstantiation(decl);
+  });
 }
 
 void DeferredCodegen::CompleteTentativeDefinition(clang::VarDecl* decl) {
-  events_.push_back([this, decl] { if (!decl->isInvalidDecl()) codegen_->CompleteTentativeDefinition(decl); });
+  events_.push_back([this, decl] {
+    if (!decl->isInvalidDecl()) codegen_->CompleteTentativeDefinition(decl);
+  });
 }
 
 void DeferredCodegen::HandleVTable(clang::CXXRecordDecl* decl) {
-  events_.push_back([this, decl] { if (!decl->isInvalidDecl()) codegen_->HandleVTable(decl); });
+  events_.push_back([this, decl] {
+    if (!decl->isInvalidDecl()) codegen_->HandleVTable(decl);
+  });
 }
 
 void DeferredCodegen::HandleTranslationUnit(clang::ASTContext& context) {
@@ -62,7 +74,8 @@ void DeferredCodegen::generate(clang::ASTContext& context) {
   for (const auto& event : events_) event();
   codegen_->HandleTranslationUnit(context);
   clang::CodeGenerator* generator = action_.getCodeGenerator();
-  if (generator != nullptr && generator->GetModule() != nullptr) collectKernels(context, attempt_, *generator, distrust);
+  if (generator != nullptr && generator->GetModule() != nullptr)
+    collectKernels(context, attempt_, *generator, distrust);
 }
 
 }  // namespace handoff::frontend

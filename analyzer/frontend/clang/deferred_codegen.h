@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A consumer between the parser and Clang's code generation: it keeps every event until the file has been read, so that
-// what parsing needs (relaxed classes) and what it broke (errors) can be put right before any code exists.
+// A consumer between the parser and Clang's code generation: it keeps every event until the file has been
+// read, so that what parsing needs (relaxed classes) and what it broke (errors) can be put right before any
+// code exists.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,11 @@ class DeferredCodegen : public clang::SemaConsumer {
  public:
   DeferredCodegen(clang::CompilerInstance& compiler, clang::CodeGenAction& action, Attempt& attempt,
                   std::unique_ptr<clang::ASTConsumer> codegen)
-      : compiler_(compiler), action_(action), attempt_(attempt), codegen_(std::move(codegen)), shared_(attempt) {}
+      : compiler_(compiler),
+        action_(action),
+        attempt_(attempt),
+        codegen_(std::move(codegen)),
+        shared_(attempt) {}
 
   void Initialize(clang::ASTContext& context) override { codegen_->Initialize(context); }
   void InitializeSema(clang::Sema& sema) override { attempt_.sema = &sema; }

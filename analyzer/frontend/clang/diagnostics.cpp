@@ -9,7 +9,8 @@ namespace {
 
 bool isWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Clang points at the start of "X<...>::name<...>(...)" and means that "template" is missing before "name": the last
+/// Clang points at the start of "X<...>::name<...>(...)" and means that "template" is missing before "name":
+/// the last
 /// "::" outside angle brackets that is followed by a name and "<". Zero when there is none.
 unsigned findTemplateName(llvm::StringRef text, unsigned start) {
   int depth = 0;
@@ -42,7 +43,8 @@ class Consumer : public clang::DiagnosticConsumer {
     llvm::SmallString<128> text;
     info.FormatDiagnostic(text);
     ParseError error{{text.str().str(), {}}, info.getLocation()};
-    if (info.hasSourceManager()) error.error.pos = positionOf(info.getSourceManager(), attempt_.paths, info.getLocation());
+    if (info.hasSourceManager())
+      error.error.pos = positionOf(info.getSourceManager(), attempt_.paths, info.getLocation());
     attempt_.errors.push_back(std::move(error));
   }
 
@@ -58,7 +60,8 @@ class Consumer : public clang::DiagnosticConsumer {
   /// The current context and the stack of instantiations: all of them may now be incomplete.
   void attribute(clang::SourceLocation loc) {
     bool in_function = false;
-    for (const clang::DeclContext* context = attempt_.sema->CurContext; context != nullptr; context = context->getParent())
+    for (const clang::DeclContext* context = attempt_.sema->CurContext; context != nullptr;
+         context = context->getParent())
       taint(clang::Decl::castFromDeclContext(context), loc, in_function);
     for (const auto& synthesis : attempt_.sema->CodeSynthesisContexts)
       if (synthesis.Entity != nullptr) taint(synthesis.Entity, loc, in_function);
@@ -68,19 +71,30 @@ class Consumer : public clang::DiagnosticConsumer {
 
   void considerRepair(const clang::Diagnostic& info) {
     switch (info.getID()) {
-      case clang::diag::err_shared_var_init: relaxRecordOf(info.getLocation()); break;
-      case clang::diag::err_cuda_extern_shared: attempt_.wanted.relocatable = true; break;
+      case clang::diag::err_shared_var_init:
+        relaxRecordOf(info.getLocation());
+        break;
+      case clang::diag::err_cuda_extern_shared:
+        attempt_.wanted.relocatable = true;
+        break;
       case clang::diag::err_typename_missing:
       case clang::diag::err_typename_missing_template:
-      case clang::diag::err_template_arg_must_be_type_suggest: insertKeyword(info, "typename"); break;
+      case clang::diag::err_template_arg_must_be_type_suggest:
+        insertKeyword(info, "typename");
+        break;
       case clang::diag::err_template_kw_missing:
       case clang::diag::err_bound_member_function:
-      case clang::diag::err_ovl_unresolvable: insertKeyword(info, "template"); break;
+      case clang::diag::err_ovl_unresolvable:
+        insertKeyword(info, "template");
+        break;
       case clang::diag::err_implicit_instantiate_member_undefined:
       case clang::diag::err_template_instantiate_undefined:
-      case clang::diag::err_no_member: attempt_.wanted.wide_shim = true; break;
+      case clang::diag::err_no_member:
+        attempt_.wanted.wide_shim = true;
+        break;
       default:
-        if (attempt_.errors.back().error.message.find("-fgpu-rdc") != std::string::npos) attempt_.wanted.relocatable = true;
+        if (attempt_.errors.back().error.message.find("-fgpu-rdc") != std::string::npos)
+          attempt_.wanted.relocatable = true;
         break;
     }
   }
@@ -99,17 +113,20 @@ class Consumer : public clang::DiagnosticConsumer {
     if (!info.hasSourceManager()) return;
     const clang::SourceManager& sources = info.getSourceManager();
     auto [file_id, offset] = sources.getDecomposedExpansionLoc(info.getLocation());
-    if (info.getID() == clang::diag::err_ovl_unresolvable) offset = findTemplateName(sources.getBufferData(file_id), offset);
+    if (info.getID() == clang::diag::err_ovl_unresolvable)
+      offset = findTemplateName(sources.getBufferData(file_id), offset);
     const auto file = sources.getFileEntryRefForID(file_id);
     if (!file || offset == 0) return;
-    attempt_.wanted.keywords.insert({{file->getName().str(), offsetOnDisk(file->getName().str(), offset)}, keyword});
+    attempt_.wanted.keywords.insert(
+        {{file->getName().str(), offsetOnDisk(file->getName().str(), offset)}, keyword});
   }
 
   /// The parser may have read a copy with keywords put in already.
   unsigned offsetOnDisk(const std::string& file, unsigned offset) const {
     unsigned shift = 0;
     for (const auto& [place, keyword] : attempt_.applied.keywords)
-      if (place.first == file && place.second + shift < offset) shift += static_cast<unsigned>(keyword.size()) + 1;
+      if (place.first == file && place.second + shift < offset)
+        shift += static_cast<unsigned>(keyword.size()) + 1;
     return offset - shift;
   }
 

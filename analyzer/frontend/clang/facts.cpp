@@ -19,9 +19,11 @@ using clang::SourceManager;
 
 bool isProtocolText(llvm::StringRef text) {
   constexpr std::array<llvm::StringLiteral, 9> kWords = {
-      llvm::StringLiteral("cp.async"), llvm::StringLiteral("cp.reduce.async"), llvm::StringLiteral("mbarrier"),
-      llvm::StringLiteral("bar."), llvm::StringLiteral("barrier"), llvm::StringLiteral("fence"),
-      llvm::StringLiteral("membar"), llvm::StringLiteral("wgmma"), llvm::StringLiteral("tcgen05")};
+      llvm::StringLiteral("cp.async"), llvm::StringLiteral("cp.reduce.async"),
+      llvm::StringLiteral("mbarrier"), llvm::StringLiteral("bar."),
+      llvm::StringLiteral("barrier"),  llvm::StringLiteral("fence"),
+      llvm::StringLiteral("membar"),   llvm::StringLiteral("wgmma"),
+      llvm::StringLiteral("tcgen05")};
   return std::any_of(kWords.begin(), kWords.end(), [&](llvm::StringRef word) { return text.contains(word); });
 }
 
@@ -43,7 +45,8 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
 
   bool VisitFunctionDecl(FunctionDecl* function) {
     if (function->hasAttr<clang::CUDAGlobalAttr>()) kernels_.push_back(function->getSourceRange());
-    if (!function->isDependentContext() && function->isThisDeclarationADefinition() && function->getBody() != nullptr)
+    if (!function->isDependentContext() && function->isThisDeclarationADefinition() &&
+        function->getBody() != nullptr)
       collectLaunches(context_, attempt_, *function);
     return true;
   }
@@ -51,12 +54,15 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
   bool VisitGCCAsmStmt(clang::GCCAsmStmt* statement) {
     const SourceManager& sources = context_.getSourceManager();
     // A template's statement is met once in its text and once an instantiation.
-    if (!isUserCode(sources, statement->getAsmLoc()) || !seen_.insert(statement->getAsmLoc()).second) return true;
+    if (!isUserCode(sources, statement->getAsmLoc()) || !seen_.insert(statement->getAsmLoc()).second)
+      return true;
     const auto* literal = llvm::dyn_cast_or_null<clang::StringLiteral>(statement->getAsmStringExpr());
     if (literal == nullptr || !isProtocolText(literal->getString())) return true;
-    AsmFact fact{positionOf(sources, attempt_.paths, statement->getAsmLoc()), onOneLine(literal->getString()), false, false};
+    AsmFact fact{positionOf(sources, attempt_.paths, statement->getAsmLoc()), onOneLine(literal->getString()),
+                 false, false};
     fact.is_volatile = statement->isVolatile();
-    for (unsigned i = 0; i < statement->getNumClobbers(); ++i) fact.has_memory_clobber |= statement->getClobber(i) == "memory";
+    for (unsigned i = 0; i < statement->getNumClobbers(); ++i)
+      fact.has_memory_clobber |= statement->getClobber(i) == "memory";
     attempt_.output.asm_facts.push_back(std::move(fact));
     return true;
   }
@@ -66,8 +72,10 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
     const SourceManager& sources = context_.getSourceManager();
     for (const SourceLocation keyword : attempt_.global_keywords) {
       const bool is_found = std::any_of(kernels_.begin(), kernels_.end(), [&](clang::SourceRange range) {
-        const SourceLocation begin = sources.getExpansionLoc(range.getBegin()), end = sources.getExpansionLoc(range.getEnd());
-        return !sources.isBeforeInTranslationUnit(keyword, begin) && !sources.isBeforeInTranslationUnit(end, keyword);
+        const SourceLocation begin = sources.getExpansionLoc(range.getBegin()),
+                             end = sources.getExpansionLoc(range.getEnd());
+        return !sources.isBeforeInTranslationUnit(keyword, begin) &&
+               !sources.isBeforeInTranslationUnit(end, keyword);
       });
       if (!is_found) attempt_.output.lost_kernels.push_back(positionOf(sources, attempt_.paths, keyword));
     }
@@ -81,7 +89,8 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
 };
 
 /// The first error that a function of the module reaches through calls, or through addresses of functions.
-const Error* reachedError(const llvm::Function& start, clang::CodeGenerator& generator, const Distrust& distrust) {
+const Error* reachedError(const llvm::Function& start, clang::CodeGenerator& generator,
+                          const Distrust& distrust) {
   llvm::SmallPtrSet<const llvm::Value*, 32> seen;
   llvm::SmallVector<const llvm::Value*, 32> work{&start};
   while (!work.empty()) {
@@ -103,14 +112,16 @@ const Error* reachedError(const llvm::Function& start, clang::CodeGenerator& gen
 }
 
 /// Is there code between the braces as the user wrote them, although the parsed body is empty?
-bool isSwitchedOff(const SourceManager& sources, const clang::LangOptions& language, const FunctionDecl& kernel) {
+bool isSwitchedOff(const SourceManager& sources, const clang::LangOptions& language,
+                   const FunctionDecl& kernel) {
   const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(kernel.getBody());
   if (body == nullptr || !body->body_empty()) return false;
   const auto [file, begin] = sources.getDecomposedExpansionLoc(body->getLBracLoc());
   const auto [end_file, end] = sources.getDecomposedExpansionLoc(body->getRBracLoc());
   if (file != end_file || end <= begin + 1) return false;
   const llvm::StringRef text = sources.getBufferData(file);
-  clang::Lexer lexer(sources.getLocForStartOfFile(file), language, text.begin(), text.begin() + begin + 1, text.end());
+  clang::Lexer lexer(sources.getLocForStartOfFile(file), language, text.begin(), text.begin() + begin + 1,
+                     text.end());
   clang::Token token;
   lexer.LexFromRawLexer(token);  // comments are skipped, directives are not
   return sources.getFileOffset(token.getLocation()) < end;
@@ -120,7 +131,8 @@ class KernelFinder : public clang::RecursiveASTVisitor<KernelFinder> {
  public:
   bool shouldVisitTemplateInstantiations() const { return true; }
   bool VisitFunctionDecl(FunctionDecl* function) {
-    if (function->hasAttr<clang::CUDAGlobalAttr>() && !function->isDependentContext() && function->isDefined())
+    if (function->hasAttr<clang::CUDAGlobalAttr>() && !function->isDependentContext() &&
+        function->isDefined())
       kernels.insert(function->getCanonicalDecl());
     return true;
   }
@@ -149,20 +161,24 @@ void collectFacts(clang::ASTContext& context, Attempt& attempt) {
   attempt.output.has_facts = true;
 }
 
-void collectKernels(clang::ASTContext& context, Attempt& attempt, clang::CodeGenerator& generator, const Distrust& distrust) {
+void collectKernels(clang::ASTContext& context, Attempt& attempt, clang::CodeGenerator& generator,
+                    const Distrust& distrust) {
   const SourceManager& sources = context.getSourceManager();
   llvm::DenseSet<const FunctionDecl*> emitted;
   for (const llvm::Function& function : *generator.GetModule()) {
     if (function.getCallingConv() != llvm::CallingConv::PTX_Kernel || function.isDeclaration()) continue;
-    const auto* decl = llvm::dyn_cast_or_null<FunctionDecl>(generator.GetDeclForMangledName(function.getName()));
+    const auto* decl =
+        llvm::dyn_cast_or_null<FunctionDecl>(generator.GetDeclForMangledName(function.getName()));
     if (decl == nullptr) continue;
     emitted.insert(decl->getCanonicalDecl());
     const FunctionDecl* definition = decl->getDefinition() != nullptr ? decl->getDefinition() : decl;
     KernelDecl kernel = describeKernel(context, attempt, *definition);
     kernel.name = function.getName().str();
-    if (const Error* reason = reachedError(function, generator, distrust)) kernel.untrusted = *reason;
+    if (const Error* reason = reachedError(function, generator, distrust))
+      kernel.untrusted = *reason;
     else if (isSwitchedOff(sources, context.getLangOpts(), *definition))
-      kernel.untrusted = Error{"the kernel's body is empty for this architecture: the preprocessor removed its code", kernel.pos};
+      kernel.untrusted = Error{
+          "the kernel's body is empty for this architecture: the preprocessor removed its code", kernel.pos};
     const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
     if (body != nullptr && !body->body_empty()) attempt.output.full_bodies.insert(kernel.name);
     attempt.output.kernels.push_back(std::move(kernel));
@@ -175,10 +191,14 @@ void collectKernels(clang::ASTContext& context, Attempt& attempt, clang::CodeGen
     KernelDecl kernel = describeKernel(context, attempt, *definition);
     const Error* reason = distrust.reasonFor(decl);
     if (reason == nullptr && !decl->isInvalidDecl()) {
-      attempt.output.notes.push_back({"kernel '" + kernel.pretty + "' is never launched and has internal linkage: no code exists for it", kernel.pos});
+      attempt.output.notes.push_back(
+          {"kernel '" + kernel.pretty + "' is never launched and has internal linkage: no code exists for it",
+           kernel.pos});
       continue;
     }
-    kernel.untrusted = reason != nullptr ? *reason : attempt.errors.empty() ? Error{"no code was generated", kernel.pos} : attempt.errors.front().error;
+    kernel.untrusted = reason != nullptr        ? *reason
+                       : attempt.errors.empty() ? Error{"no code was generated", kernel.pos}
+                                                : attempt.errors.front().error;
     attempt.output.kernels.push_back(std::move(kernel));
   }
 }

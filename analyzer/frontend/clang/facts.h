@@ -12,13 +12,15 @@ class Distrust;
 void collectFacts(clang::ASTContext& context, Attempt& attempt);
 
 /// Kernels of the generated module, with the errors they reach, and kernels of the source that are not in it.
-void collectKernels(clang::ASTContext& context, Attempt& attempt, clang::CodeGenerator& generator, const Distrust& distrust);
+void collectKernels(clang::ASTContext& context, Attempt& attempt, clang::CodeGenerator& generator,
+                    const Distrust& distrust);
 
 /// Launches in one function body, into attempt.output.launches.
 void collectLaunches(clang::ASTContext& context, Attempt& attempt, const clang::FunctionDecl& function);
 
 /// The declaration as a kernel: names, fields, attributes.
-KernelDecl describeKernel(clang::ASTContext& context, const Attempt& attempt, const clang::FunctionDecl& kernel);
+KernelDecl describeKernel(clang::ASTContext& context, const Attempt& attempt,
+                          const clang::FunctionDecl& kernel);
 
 /// Mangled as in the PTX.
 std::string mangledName(clang::ASTContext& context, const clang::FunctionDecl& function);

@@ -15,8 +15,8 @@ struct Leaf {
   std::uint32_t pointee_size = 0;
 };
 
-/// In the order of their offsets. Classes with bases or virtual functions, unions and long arrays come as one opaque leaf
-/// each (bases are looked into).
+/// In the order of their offsets. Classes with bases or virtual functions, unions and long arrays come as one
+/// opaque leaf each (bases are looked into).
 std::vector<Leaf> leavesOf(clang::ASTContext& context, clang::QualType type);
 
 }  // namespace handoff::frontend

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants in host code, as far as they can be read off the text: a little further than the language's constant
-// expressions, because a launch's configuration often sits in plain locals.
+// Constants in host code, as far as they can be read off the text: a little further than the language's
+// constant expressions, because a launch's configuration often sits in plain locals.
 //
-// A local variable counts as its initialiser when nothing else in the function can change it: every other mention of it
-// is a read, an access to a member that is read, or a binding to something constant. A member of a local struct counts
-// as the one value assigned to it when exactly one assignment exists and it stands in a block around the question.
+// A local variable counts as its initialiser when nothing else in the function can change it: every other
+// mention of it is a read, an access to a member that is read, or a binding to something constant. A member
+// of a local struct counts as the one value assigned to it when exactly one assignment exists and it stands
+// in a block around the question.
 #pragma once
 
 #include "analyzer/frontend/clang/attempt.h"
@@ -26,7 +27,8 @@ class LocalUses {
   struct Write {
     Path path;
     const clang::Expr* value = nullptr;
-    const clang::Stmt* block = nullptr;  ///< innermost statement around it that may not run: a block, a branch, a loop
+    const clang::Stmt* block =
+        nullptr;  ///< innermost statement around it that may not run: a block, a branch, a loop
     clang::SourceLocation loc;
   };
 

@@ -20,20 +20,25 @@ class Flattener {
     type = type.getCanonicalType();
     if (const clang::ConstantArrayType* array = context_.getAsConstantArrayType(type))
       if (array->getZExtSize() <= kMaxElements) return addElements(*array, path, name, offset);
-    if (const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl(); record != nullptr && isTransparent(*record))
+    if (const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+        record != nullptr && isTransparent(*record))
       return addMembers(*record, path, name, offset);
     addScalar(type, path, name, offset);
   }
 
  private:
   static bool isTransparent(const clang::CXXRecordDecl& record) {
-    if (!record.hasDefinition() || record.isUnion() || record.isInvalidDecl() || record.isPolymorphic() || record.getNumVBases() != 0) return false;
+    if (!record.hasDefinition() || record.isUnion() || record.isInvalidDecl() || record.isPolymorphic() ||
+        record.getNumVBases() != 0)
+      return false;
     // A tensor map is one thing, not sixteen numbers.
     return record.getName() != "CUtensorMap_st" && record.getName() != "CUtensorMap";
   }
 
-  void addElements(const clang::ConstantArrayType& array, const Path& path, const std::string& name, std::uint64_t offset) {
-    const std::uint64_t stride = static_cast<std::uint64_t>(context_.getTypeSizeInChars(array.getElementType()).getQuantity());
+  void addElements(const clang::ConstantArrayType& array, const Path& path, const std::string& name,
+                   std::uint64_t offset) {
+    const std::uint64_t stride =
+        static_cast<std::uint64_t>(context_.getTypeSizeInChars(array.getElementType()).getQuantity());
     for (std::uint64_t i = 0; i < array.getZExtSize() && out_.size() < kMaxLeaves; ++i) {
       Path longer = path;
       longer.push_back({nullptr, i});
@@ -41,16 +46,19 @@ class Flattener {
     }
   }
 
-  void addMembers(const clang::CXXRecordDecl& record, const Path& path, const std::string& name, std::uint64_t offset) {
+  void addMembers(const clang::CXXRecordDecl& record, const Path& path, const std::string& name,
+                  std::uint64_t offset) {
     const clang::ASTRecordLayout& layout = context_.getASTRecordLayout(&record);
     for (const clang::CXXBaseSpecifier& base : record.bases())
       if (const clang::CXXRecordDecl* parent = base.getType()->getAsCXXRecordDecl())
-        add(base.getType(), path, name, offset + static_cast<std::uint64_t>(layout.getBaseClassOffset(parent).getQuantity()));
+        add(base.getType(), path, name,
+            offset + static_cast<std::uint64_t>(layout.getBaseClassOffset(parent).getQuantity()));
     for (const clang::FieldDecl* field : record.fields()) {
       if (field->isBitField() || field->isZeroSize(context_) || out_.size() >= kMaxLeaves) continue;
       Path longer = path;
       longer.push_back({field, 0});
-      add(field->getType(), longer, name + "." + field->getNameAsString(), offset + layout.getFieldOffset(field->getFieldIndex()) / 8);
+      add(field->getType(), longer, name + "." + field->getNameAsString(),
+          offset + layout.getFieldOffset(field->getFieldIndex()) / 8);
     }
   }
 
@@ -64,8 +72,10 @@ class Flattener {
         leaf.pointee_size = static_cast<std::uint32_t>(context_.getTypeSizeInChars(pointee).getQuantity());
     } else {
       leaf.size = static_cast<std::uint32_t>(context_.getTypeSizeInChars(type).getQuantity());
-      if (type->isIntegralOrEnumerationType()) leaf.kind = ParamField::Kind::kInteger;
-      else if (type->isRealFloatingType()) leaf.kind = ParamField::Kind::kFloat;
+      if (type->isIntegralOrEnumerationType())
+        leaf.kind = ParamField::Kind::kInteger;
+      else if (type->isRealFloatingType())
+        leaf.kind = ParamField::Kind::kFloat;
       leaf.is_signed = type->isSignedIntegerOrEnumerationType();
     }
     out_.push_back(std::move(leaf));
@@ -77,7 +87,8 @@ class Flattener {
 
 Folded constantOf(clang::ASTContext& context, const clang::Expr* expr) {
   clang::Expr::EvalResult result;
-  if (expr == nullptr || expr->isValueDependent() || !expr->EvaluateAsInt(result, context)) return std::nullopt;
+  if (expr == nullptr || expr->isValueDependent() || !expr->EvaluateAsInt(result, context))
+    return std::nullopt;
   return result.Val.getInt().getExtValue();
 }
 
@@ -105,7 +116,8 @@ std::vector<Leaf> leavesOf(clang::ASTContext& context, QualType type) {
   return leaves;
 }
 
-KernelDecl describeKernel(clang::ASTContext& context, const Attempt& attempt, const clang::FunctionDecl& kernel) {
+KernelDecl describeKernel(clang::ASTContext& context, const Attempt& attempt,
+                          const clang::FunctionDecl& kernel) {
   KernelDecl decl;
   decl.name = mangledName(context, kernel);
   decl.pretty = prettyName(context, kernel);
@@ -113,11 +125,14 @@ KernelDecl describeKernel(clang::ASTContext& context, const Attempt& attempt, co
   for (unsigned i = 0; i < kernel.getNumParams(); ++i) {
     const clang::ParmVarDecl* parameter = kernel.getParamDecl(i);
     for (const Leaf& leaf : leavesOf(context, parameter->getType()))
-      decl.fields.push_back({parameter->getNameAsString() + leaf.name, i, leaf.offset, leaf.size, leaf.kind, leaf.is_signed, leaf.pointee_size});
+      decl.fields.push_back({parameter->getNameAsString() + leaf.name, i, leaf.offset, leaf.size, leaf.kind,
+                             leaf.is_signed, leaf.pointee_size});
   }
-  if (const auto* bounds = kernel.getAttr<clang::CUDALaunchBoundsAttr>()) decl.max_threads = constantOf(context, bounds->getMaxThreads());
+  if (const auto* bounds = kernel.getAttr<clang::CUDALaunchBoundsAttr>())
+    decl.max_threads = constantOf(context, bounds->getMaxThreads());
   if (const auto* cluster = kernel.getAttr<clang::CUDAClusterDimsAttr>())
-    decl.cluster_dims = {constantOf(context, cluster->getX()), cluster->getY() != nullptr ? constantOf(context, cluster->getY()) : Folded(1),
+    decl.cluster_dims = {constantOf(context, cluster->getX()),
+                         cluster->getY() != nullptr ? constantOf(context, cluster->getY()) : Folded(1),
                          cluster->getZ() != nullptr ? constantOf(context, cluster->getZ()) : Folded(1)};
   return decl;
 }

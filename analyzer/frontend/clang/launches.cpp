@@ -36,7 +36,8 @@ Path pathOf(clang::QualType type, llvm::ArrayRef<llvm::StringRef> names) {
 /// "&config" -> config.
 const VarDecl* addressed(const Expr* expr) {
   expr = expr->IgnoreParenCasts();
-  if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(expr); address != nullptr && address->getOpcode() == clang::UO_AddrOf)
+  if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(expr);
+      address != nullptr && address->getOpcode() == clang::UO_AddrOf)
     expr = address->getSubExpr()->IgnoreParenCasts();
   const auto* ref = llvm::dyn_cast<clang::DeclRefExpr>(expr);
   return ref != nullptr ? llvm::dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
@@ -67,9 +68,12 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
     const FunctionDecl* callee = expr->getDirectCallee();
     if (callee == nullptr || callee->getIdentifier() == nullptr) return true;
     const llvm::StringRef name = callee->getName();
-    if ((name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") && expr->getNumArgs() >= 4) launchKernel(expr);
-    else if (name == "cudaLaunchKernelEx" && expr->getNumArgs() >= 2) launchKernelEx(expr, /*is_c_form=*/false);
-    else if (name == "cudaLaunchKernelExC" && expr->getNumArgs() >= 3) launchKernelEx(expr, /*is_c_form=*/true);
+    if ((name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") && expr->getNumArgs() >= 4)
+      launchKernel(expr);
+    else if (name == "cudaLaunchKernelEx" && expr->getNumArgs() >= 2)
+      launchKernelEx(expr, /*is_c_form=*/false);
+    else if (name == "cudaLaunchKernelExC" && expr->getNumArgs() >= 3)
+      launchKernelEx(expr, /*is_c_form=*/true);
     return true;
   }
 
@@ -84,8 +88,9 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
   /// The same launch in several instantiations of a host template can come out equal: once is enough.
   void finish(LaunchSite site) {
     const auto equals = [&](const LaunchSite& other) {
-      return other.kernel == site.kernel && other.pos == site.pos && other.grid == site.grid && other.block == site.block &&
-             other.cluster == site.cluster && other.dynamic_smem == site.dynamic_smem && sameArguments(other, site);
+      return other.kernel == site.kernel && other.pos == site.pos && other.grid == site.grid &&
+             other.block == site.block && other.cluster == site.cluster &&
+             other.dynamic_smem == site.dynamic_smem && sameArguments(other, site);
     };
     for (const LaunchSite& other : attempt_.output.launches)
       if (equals(other)) return;
@@ -94,7 +99,9 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
 
   static bool sameArguments(const LaunchSite& a, const LaunchSite& b) {
     return std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
-                      [](const auto& x, const auto& y) { return x.param == y.param && x.offset == y.offset && x.value == y.value; });
+                      [](const auto& x, const auto& y) {
+                        return x.param == y.param && x.offset == y.offset && x.value == y.value;
+                      });
   }
 
   std::array<Folded, 3> dimensions(Folder& folder, const Expr* expr) {
@@ -103,7 +110,8 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
     std::array<Folded, 3> result;
     constexpr llvm::StringLiteral kNames[3] = {"x", "y", "z"};
     for (unsigned i = 0; i < 3; ++i)
-      if (const FieldDecl* field = fieldOf(expr->getType(), kNames[i])) result[i] = folder.member(expr, {{field, 0}});
+      if (const FieldDecl* field = fieldOf(expr->getType(), kNames[i]))
+        result[i] = folder.member(expr, {{field, 0}});
     return result;
   }
 
@@ -121,7 +129,8 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
   }
 
   template <typename Call>
-  void addArguments(Folder& folder, const FunctionDecl& kernel, const Call* call, unsigned first, LaunchSite& site) {
+  void addArguments(Folder& folder, const FunctionDecl& kernel, const Call* call, unsigned first,
+                    LaunchSite& site) {
     for (unsigned i = 0; i < kernel.getNumParams() && first + i < call->getNumArgs(); ++i) {
       const Expr* argument = call->getArg(first + i);
       addLeaves(kernel, i, site, [&](const Path& path) { return folder.member(argument, path); });
@@ -133,7 +142,8 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
   void addLeaves(const FunctionDecl& kernel, unsigned index, LaunchSite& site, Fold&& fold) {
     for (const Leaf& leaf : leavesOf(context_, kernel.getParamDecl(index)->getType())) {
       if (leaf.kind != ParamField::Kind::kInteger) continue;
-      if (const Folded value = fold(leaf.path)) site.arguments.push_back({index, leaf.offset, leaf.size, *value});
+      if (const Folded value = fold(leaf.path))
+        site.arguments.push_back({index, leaf.offset, leaf.size, *value});
     }
   }
 
@@ -141,7 +151,8 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
   void addArgumentArray(Folder& folder, const FunctionDecl& kernel, const Expr* expr, LaunchSite& site) {
     const VarDecl* array = addressed(expr);
     const auto* list = array != nullptr && array->getInit() != nullptr
-                           ? llvm::dyn_cast<clang::InitListExpr>(array->getInit()->IgnoreParenImpCasts()) : nullptr;
+                           ? llvm::dyn_cast<clang::InitListExpr>(array->getInit()->IgnoreParenImpCasts())
+                           : nullptr;
     if (list == nullptr || uses_.mayChange(array) || !uses_.writesTo(array).empty()) return;
     for (unsigned i = 0; i < kernel.getNumParams() && i < list->getNumInits(); ++i)
       if (const VarDecl* variable = addressed(list->getInit(i)))
@@ -166,8 +177,10 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
     Folder folder(context_, uses_, expr);
     LaunchSite site = start(*kernel, expr->getBeginLoc());
     if (const VarDecl* config = addressed(expr->getArg(0))) readConfig(folder, config, site);
-    if (is_c_form) addArgumentArray(folder, *kernel, expr->getArg(2), site);
-    else addArguments(folder, *kernel, expr, 2, site);
+    if (is_c_form)
+      addArgumentArray(folder, *kernel, expr->getArg(2), site);
+    else
+      addArguments(folder, *kernel, expr, 2, site);
     finish(std::move(site));
   }
 
@@ -215,8 +228,9 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
 const FunctionDecl* kernelOf(const Expr* expr) {
   for (int hops = 0; expr != nullptr && hops < 8; ++hops) {
     expr = expr->IgnoreParenCasts();
-    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(expr); address != nullptr && (address->getOpcode() == clang::UO_AddrOf ||
-                                                                                              address->getOpcode() == clang::UO_Deref)) {
+    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(expr);
+        address != nullptr &&
+        (address->getOpcode() == clang::UO_AddrOf || address->getOpcode() == clang::UO_Deref)) {
       expr = address->getSubExpr();
       continue;
     }
@@ -245,7 +259,8 @@ class LaunchProbe : public clang::RecursiveASTVisitor<LaunchProbe> {
   bool VisitCallExpr(CallExpr* expr) {
     const FunctionDecl* callee = expr->getDirectCallee();
     found = llvm::isa<clang::CUDAKernelCallExpr>(expr) ||
-            (callee != nullptr && callee->getIdentifier() != nullptr && callee->getName().starts_with("cudaLaunch"));
+            (callee != nullptr && callee->getIdentifier() != nullptr &&
+             callee->getName().starts_with("cudaLaunch"));
     return !found;
   }
   bool found = false;

@@ -22,7 +22,8 @@ float* d;
 
 /// Loads a body of main and returns its only launch.
 LaunchSite launch(const std::string& body, const std::string& before = {}) {
-  const auto unit = loadText(kPrelude + before + "int main(int argc, char** argv) {\n" + body + "\nreturn 0; }\n", withoutToolkit());
+  const auto unit = loadText(
+      kPrelude + before + "int main(int argc, char** argv) {\n" + body + "\nreturn 0; }\n", withoutToolkit());
   if (!unit) {
     ADD_FAILURE() << toString(unit.error());
     return {};
@@ -49,12 +50,15 @@ TEST(Launches, LiteralsAndDim3) {
   EXPECT_EQ(argument(site, 1), 12);
 }
 
-TEST(Launches, WithoutSharedBytesThereAreNone) { EXPECT_EQ(launch("k<<<1, 32>>>(d, 1, Params{});").dynamic_smem, 0); }
+TEST(Launches, WithoutSharedBytesThereAreNone) {
+  EXPECT_EQ(launch("k<<<1, 32>>>(d, 1, Params{});").dynamic_smem, 0);
+}
 
 TEST(Launches, LocalsConstantOrAssignedOnce) {
-  const LaunchSite site = launch("const int threads = 64; int n = 1000; int blocks = (n + threads - 1) / threads;"
-                                 "dim3 grid(blocks, 2); dim3 block = threads; size_t smem = n * sizeof(int);"
-                                 "k<<<grid, block, smem>>>(d, n, Params{});");
+  const LaunchSite site = launch(
+      "const int threads = 64; int n = 1000; int blocks = (n + threads - 1) / threads;"
+      "dim3 grid(blocks, 2); dim3 block = threads; size_t smem = n * sizeof(int);"
+      "k<<<grid, block, smem>>>(d, n, Params{});");
   EXPECT_EQ(site.grid, dims(16, 2, 1));
   EXPECT_EQ(site.block, dims(64, 1, 1));
   EXPECT_EQ(site.dynamic_smem, 4000);
@@ -62,9 +66,10 @@ TEST(Launches, LocalsConstantOrAssignedOnce) {
 }
 
 TEST(Launches, LocalsThatMayChangeDoNotFold) {
-  for (const char* text : {"int n = 8; n = 9;", "int n = 8; ++n;", "int n = 8; n += 2;", "int n = 8; int* p = &n; *p = 3;",
-                           "int n = 8; int& r = n; r = 2;", "int n = 8; auto f = [&] { n = 3; }; f();", "int n; n = 8;",
-                           "int n = 8; if (argc > 1) n = 9;", "int n = argc;", "int n = runtime();", "static int n = 8;"}) {
+  for (const char* text :
+       {"int n = 8; n = 9;", "int n = 8; ++n;", "int n = 8; n += 2;", "int n = 8; int* p = &n; *p = 3;",
+        "int n = 8; int& r = n; r = 2;", "int n = 8; auto f = [&] { n = 3; }; f();", "int n; n = 8;",
+        "int n = 8; if (argc > 1) n = 9;", "int n = argc;", "int n = runtime();", "static int n = 8;"}) {
     const LaunchSite site = launch(std::string(text) + " k<<<n, 128>>>(d, n, Params{});");
     EXPECT_EQ(site.grid[0], Folded()) << text;
     EXPECT_EQ(argument(site, 1), Folded()) << text;
@@ -79,19 +84,26 @@ TEST(Launches, GlobalsFoldOnlyWhenConstant) {
 }
 
 TEST(Launches, HelperCalls) {
-  const LaunchSite site = launch("int n = 1001; k<<<ceilDiv(n, 128), plainDiv(n, 2)>>>(d, n > 5 ? 3 : 4, Params{});");
+  const LaunchSite site =
+      launch("int n = 1001; k<<<ceilDiv(n, 128), plainDiv(n, 2)>>>(d, n > 5 ? 3 : 4, Params{});");
   EXPECT_EQ(site.grid[0], 8);
   EXPECT_EQ(site.block[0], 501);
   EXPECT_EQ(argument(site, 1), 3);
 }
 
 TEST(Launches, RecursionEnds) {
-  EXPECT_EQ(launch("int n = 1; k<<<f(n), 1>>>(d, 1, Params{});", "inline int f(int n) { return f(n); }").grid[0], Folded());
+  EXPECT_EQ(
+      launch("int n = 1; k<<<f(n), 1>>>(d, 1, Params{});", "inline int f(int n) { return f(n); }").grid[0],
+      Folded());
 }
 
-TEST(Launches, DivisionByZeroDoesNotFold) { EXPECT_EQ(launch("int n = 0; k<<<4 / n, 1>>>(d, 1, Params{});").grid[0], Folded()); }
+TEST(Launches, DivisionByZeroDoesNotFold) {
+  EXPECT_EQ(launch("int n = 0; k<<<4 / n, 1>>>(d, 1, Params{});").grid[0], Folded());
+}
 
-TEST(Launches, UnsignedArithmeticWraps) { EXPECT_EQ(launch("unsigned n = 3; k<<<1, 1>>>(d, (n - 4) >> 28, Params{});").arguments[0].value, 15); }
+TEST(Launches, UnsignedArithmeticWraps) {
+  EXPECT_EQ(launch("unsigned n = 3; k<<<1, 1>>>(d, (n - 4) >> 28, Params{});").arguments[0].value, 15);
+}
 
 TEST(Launches, MembersAssignedOneByOne) {
   EXPECT_EQ(launch("dim3 g; g.x = 5; g.y = 6; k<<<g, 1>>>(d, 1, Params{});").grid, dims(5, 6, 1));
@@ -100,7 +112,8 @@ TEST(Launches, MembersAssignedOneByOne) {
 }
 
 TEST(Launches, FieldsOfAStructArgument) {
-  const LaunchSite site = launch("Params p{}; p.rows = 40; p.inner.stride = 1LL << 40; k<<<1, 1>>>(d, 1, p);");
+  const LaunchSite site =
+      launch("Params p{}; p.rows = 40; p.inner.stride = 1LL << 40; k<<<1, 1>>>(d, 1, p);");
   EXPECT_EQ(argument(site, 2, 0), 40);
   EXPECT_EQ(argument(site, 2, 8), 0);           // inner.kind, zero by "{}"
   EXPECT_EQ(argument(site, 2, 16), 1LL << 40);  // inner.stride
@@ -109,8 +122,11 @@ TEST(Launches, FieldsOfAStructArgument) {
 }
 
 TEST(Launches, KernelThroughAPointer) {
-  EXPECT_EQ(launch("auto kernel = &t<3>; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);"
-                   "kernel<<<4, 32>>>(d);").kernel, "_Z1tILi3EEvPf");
+  EXPECT_EQ(launch("auto kernel = &t<3>; cudaFuncSetAttribute(kernel, "
+                   "cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);"
+                   "kernel<<<4, 32>>>(d);")
+                .kernel,
+            "_Z1tILi3EEvPf");
 }
 
 TEST(Launches, TemplateArgumentsOfTheHostFunction) {
@@ -121,8 +137,9 @@ TEST(Launches, TemplateArgumentsOfTheHostFunction) {
 }
 
 TEST(Launches, CudaLaunchKernel) {
-  const LaunchSite site = launch("int n = 9; Params p{7}; void* args[] = {&d, &n, &p};"
-                                 "cudaLaunchKernel((const void*)k, dim3(3, 2, 1), dim3(96), args, 512, nullptr);");
+  const LaunchSite site = launch(
+      "int n = 9; Params p{7}; void* args[] = {&d, &n, &p};"
+      "cudaLaunchKernel((const void*)k, dim3(3, 2, 1), dim3(96), args, 512, nullptr);");
   EXPECT_EQ(site.kernel, "_Z1kPfi6Params");
   EXPECT_EQ(site.grid, dims(3, 2, 1));
   EXPECT_EQ(site.block, dims(96, 1, 1));
@@ -143,7 +160,8 @@ constexpr char kConfig[] = R"(
 )";
 
 TEST(Launches, CudaLaunchKernelExWithClusters) {
-  const LaunchSite site = launch(std::string(kConfig) + "int n = 5; cudaLaunchKernelEx(&config, k, d, n, Params{});");
+  const LaunchSite site =
+      launch(std::string(kConfig) + "int n = 5; cudaLaunchKernelEx(&config, k, d, n, Params{});");
   EXPECT_EQ(site.grid, dims(8, 2, 1));
   EXPECT_EQ(site.block, dims(128, 1, 1));
   EXPECT_EQ(site.cluster, dims(4, 1, 1));
@@ -152,15 +170,17 @@ TEST(Launches, CudaLaunchKernelExWithClusters) {
 }
 
 TEST(Launches, CudaLaunchKernelExC) {
-  const LaunchSite site = launch(std::string(kConfig) + "int n = 5; Params p{}; void* args[] = {&d, &n, &p};"
-                                                        "cudaLaunchKernelExC(&config, (void*)&k, args);");
+  const LaunchSite site = launch(std::string(kConfig) +
+                                 "int n = 5; Params p{}; void* args[] = {&d, &n, &p};"
+                                 "cudaLaunchKernelExC(&config, (void*)&k, args);");
   EXPECT_EQ(site.cluster, dims(4, 1, 1));
   EXPECT_EQ(argument(site, 1), 5);
 }
 
 TEST(Launches, OneClusterAttributeWithoutAnArray) {
-  const LaunchSite site = launch("cudaLaunchAttribute a; a.id = cudaLaunchAttributeClusterDimension; a.val.clusterDim = {2, 1, 1};"
-                                 "cudaLaunchConfig_t c{dim3(4), dim3(64), 0, 0, &a, 1}; cudaLaunchKernelEx(&c, t<1>, d);");
+  const LaunchSite site = launch(
+      "cudaLaunchAttribute a; a.id = cudaLaunchAttributeClusterDimension; a.val.clusterDim = {2, 1, 1};"
+      "cudaLaunchConfig_t c{dim3(4), dim3(64), 0, 0, &a, 1}; cudaLaunchKernelEx(&c, t<1>, d);");
   EXPECT_EQ(site.cluster, dims(2, 1, 1));
   EXPECT_EQ(site.grid, dims(4, 1, 1));
 }
@@ -171,7 +191,10 @@ TEST(Launches, PointersDoNotFold) {
 }
 
 TEST(Launches, MinAndMax) {
-  EXPECT_EQ(launch("int n = 300; k<<<std::min(n, 128), std::max(n, 400)>>>(d, 1, Params{});", "#include <algorithm>\n").grid[0], 128);
+  EXPECT_EQ(launch("int n = 300; k<<<std::min(n, 128), std::max(n, 400)>>>(d, 1, Params{});",
+                   "#include <algorithm>\n")
+                .grid[0],
+            128);
 }
 
 }  // namespace

@@ -16,14 +16,16 @@ bool asPath(clang::ASTContext& context, const Expr* expr, const VarDecl*& variab
   }
   if (const auto* member = llvm::dyn_cast<clang::MemberExpr>(expr)) {
     const auto* field = llvm::dyn_cast<clang::FieldDecl>(member->getMemberDecl());
-    if (field == nullptr || member->isArrow() || !asPath(context, member->getBase(), variable, path)) return false;
+    if (field == nullptr || member->isArrow() || !asPath(context, member->getBase(), variable, path))
+      return false;
     path.push_back({field, 0});
     return true;
   }
   if (const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(expr)) {
     Expr::EvalResult index;
-    if (!element->getBase()->IgnoreParenImpCasts()->getType()->isArrayType() || element->getIdx()->isValueDependent() ||
-        !element->getIdx()->EvaluateAsInt(index, context) || !asPath(context, element->getBase(), variable, path))
+    if (!element->getBase()->IgnoreParenImpCasts()->getType()->isArrayType() ||
+        element->getIdx()->isValueDependent() || !element->getIdx()->EvaluateAsInt(index, context) ||
+        !asPath(context, element->getBase(), variable, path))
       return false;
     path.push_back({nullptr, index.Val.getInt().getZExtValue()});
     return true;
@@ -54,7 +56,8 @@ class UseScan {
   void captures(const clang::LambdaExpr& lambda) {
     for (const clang::LambdaCapture& capture : lambda.captures())
       if (capture.capturesVariable() && capture.getCaptureKind() == clang::LCK_ByRef)
-        if (const auto* variable = llvm::dyn_cast<VarDecl>(capture.getCapturedVar())) out_.changed_.insert(variable);
+        if (const auto* variable = llvm::dyn_cast<VarDecl>(capture.getCapturedVar()))
+          out_.changed_.insert(variable);
   }
 
   /// Climbs from a mention over members and elements to what is done with the place.
@@ -62,22 +65,26 @@ class UseScan {
     const Expr* place = ref;
     while (true) {
       const Stmt* up = parent(place);
-      const bool is_member = llvm::isa_and_nonnull<clang::MemberExpr>(up) && !llvm::cast<clang::MemberExpr>(up)->isArrow();
+      const bool is_member =
+          llvm::isa_and_nonnull<clang::MemberExpr>(up) && !llvm::cast<clang::MemberExpr>(up)->isArrow();
       const bool is_element = llvm::isa_and_nonnull<clang::ArraySubscriptExpr>(up) &&
-                              llvm::cast<clang::ArraySubscriptExpr>(up)->getBase()->IgnoreParenImpCasts() == place->IgnoreParenImpCasts();
+                              llvm::cast<clang::ArraySubscriptExpr>(up)->getBase()->IgnoreParenImpCasts() ==
+                                  place->IgnoreParenImpCasts();
       const auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(up);
       const bool is_decay = cast != nullptr && cast->getCastKind() == clang::CK_ArrayToPointerDecay &&
                             llvm::isa_and_nonnull<clang::ArraySubscriptExpr>(parent(cast));
-      if (is_member || is_element || is_decay || llvm::isa_and_nonnull<clang::ParenExpr>(up)) place = llvm::cast<Expr>(up);
-      else break;
+      if (is_member || is_element || is_decay || llvm::isa_and_nonnull<clang::ParenExpr>(up))
+        place = llvm::cast<Expr>(up);
+      else
+        break;
     }
     use(place, variable);
   }
 
   void use(const Expr* place, const VarDecl* variable) {
     const Stmt* up = parent(place);
-    if (const auto* assign = llvm::dyn_cast_or_null<clang::BinaryOperator>(up); assign != nullptr && assign->getOpcode() == clang::BO_Assign &&
-                                                                               assign->getLHS() == place)
+    if (const auto* assign = llvm::dyn_cast_or_null<clang::BinaryOperator>(up);
+        assign != nullptr && assign->getOpcode() == clang::BO_Assign && assign->getLHS() == place)
       return write(place, variable, assign->getRHS(), assign);
     if (const auto* assign = llvm::dyn_cast_or_null<clang::CXXOperatorCallExpr>(up);
         assign != nullptr && assign->getOperator() == clang::OO_Equal && assign->getArg(0) == place)
@@ -91,9 +98,11 @@ class UseScan {
     if (place->getType().isConstQualified()) return true;
     if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(up))
       return cast->getCastKind() == clang::CK_LValueToRValue ||
-             (cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified()) || isConstDecay(cast);
+             (cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified()) ||
+             isConstDecay(cast);
     if (llvm::isa<clang::UnaryExprOrTypeTraitExpr>(up)) return true;
-    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(up); address != nullptr && address->getOpcode() == clang::UO_AddrOf)
+    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(up);
+        address != nullptr && address->getOpcode() == clang::UO_AddrOf)
       return isHarmlessAddress(address);
     return false;
   }
@@ -102,7 +111,8 @@ class UseScan {
   bool isConstDecay(const clang::ImplicitCastExpr* cast) const {
     if (cast->getCastKind() != clang::CK_ArrayToPointerDecay) return false;
     const Stmt* up = parent(cast);
-    if (const auto* next = llvm::dyn_cast_or_null<clang::CastExpr>(up)) return next->getType()->getPointeeType().isConstQualified();
+    if (const auto* next = llvm::dyn_cast_or_null<clang::CastExpr>(up))
+      return next->getType()->getPointeeType().isConstQualified();
     return isLaunchArgument(cast) || isAttributeList(cast);
   }
 
@@ -110,7 +120,9 @@ class UseScan {
   bool isHarmlessAddress(const Expr* address) const {
     const Stmt* up = parent(address);
     while (llvm::isa_and_nonnull<clang::CastExpr, clang::ParenExpr>(up)) {
-      if (llvm::cast<Expr>(up)->getType()->isPointerType() && llvm::cast<Expr>(up)->getType()->getPointeeType().isConstQualified()) return true;
+      if (llvm::cast<Expr>(up)->getType()->isPointerType() &&
+          llvm::cast<Expr>(up)->getType()->getPointeeType().isConstQualified())
+        return true;
       address = llvm::cast<Expr>(up);
       up = parent(up);
     }
@@ -126,14 +138,16 @@ class UseScan {
   bool isLaunchArgument(const Expr* expr) const {
     const auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(parent(expr));
     const clang::FunctionDecl* callee = call != nullptr ? call->getDirectCallee() : nullptr;
-    return callee != nullptr && callee->getIdentifier() != nullptr && callee->getName().starts_with("cudaLaunch");
+    return callee != nullptr && callee->getIdentifier() != nullptr &&
+           callee->getName().starts_with("cudaLaunch");
   }
 
   /// "config.attrs = attributes"
   bool isAttributeList(const Expr* expr) const {
     const auto* assign = llvm::dyn_cast_or_null<clang::BinaryOperator>(parent(expr));
     const auto* member = assign != nullptr && assign->getOpcode() == clang::BO_Assign
-                             ? llvm::dyn_cast<clang::MemberExpr>(assign->getLHS()->IgnoreParens()) : nullptr;
+                             ? llvm::dyn_cast<clang::MemberExpr>(assign->getLHS()->IgnoreParens())
+                             : nullptr;
     return member != nullptr && member->getMemberDecl()->getName() == "attrs";
   }
 
@@ -151,8 +165,9 @@ class UseScan {
 
   /// A statement whose parts may run never, or several times.
   static bool isConditional(const Stmt* stmt) {
-    return llvm::isa<clang::IfStmt, clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt, clang::SwitchStmt,
-                     clang::ConditionalOperator, clang::LambdaExpr, clang::CXXTryStmt, clang::CXXCatchStmt>(stmt);
+    return llvm::isa<clang::IfStmt, clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt,
+                     clang::SwitchStmt, clang::ConditionalOperator, clang::LambdaExpr, clang::CXXTryStmt,
+                     clang::CXXCatchStmt>(stmt);
   }
 
   clang::ASTContext& context_;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The middle end and the NVPTX back end.
 //
-// Why an own pass pipeline: at -O0 no address space is inferred and every operation sits in a called function; stock -O1
-// marks helpers noinline; stock -O2 costs minutes and gigabytes on template-heavy kernels. Here every helper is inlined
-// into its kernel bottom-up, after it has been simplified, and only loops that the author marked, or that are short, are
-// unrolled: loops stay loops for the executor.
+// Why an own pass pipeline: at -O0 no address space is inferred and every operation sits in a called
+// function; stock -O1 marks helpers noinline; stock -O2 costs minutes and gigabytes on template-heavy
+// kernels. Here every helper is inlined into its kernel bottom-up, after it has been simplified, and only
+// loops that the author marked, or that are short, are unrolled: loops stay loops for the executor.
 #include "analyzer/frontend/clang/lowering.h"
 
 #include <clang/CodeGen/BackendUtil.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
-#include <llvm/Demangle/Demangle.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
@@ -26,7 +26,8 @@ constexpr unsigned kSharedSpace = 3;
 constexpr char kPasses[] =
     "annotation2metadata,"
     "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>),"
-    "cgscc(inline,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop(loop-rotate),simplifycfg,"
+    "cgscc(inline,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop(loop-rotate),"
+    "simplifycfg,"
     "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-full),sroa,early-cse,"
     "instcombine<no-verify-fixpoint>,simplifycfg)),"
     "ipsccp,globaldce,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,adce),globaldce";
@@ -38,8 +39,9 @@ void inlineEverything(llvm::Module& module) {
       function.addFnAttr(llvm::Attribute::AlwaysInline);
 }
 
-/// Shared memory is filled by asynchronous copies that the optimiser cannot see: without this it may conclude that an
-/// array nobody stores to holds nothing, and delete the reads. Seen as defined elsewhere, it keeps them.
+/// Shared memory is filled by asynchronous copies that the optimiser cannot see: without this it may conclude
+/// that an array nobody stores to holds nothing, and delete the reads. Seen as defined elsewhere, it keeps
+/// them.
 class SharedAsExternal {
  public:
   explicit SharedAsExternal(llvm::Module& module) {
@@ -51,12 +53,15 @@ class SharedAsExternal {
       global.setExternallyInitialized(true);
     }
   }
+  /// Also removes what the passes left without a use: it would count as occupied memory.
   void restore() {
     for (auto& [global, linkage] : saved_) {
       if (!global) continue;
       auto* variable = llvm::cast<llvm::GlobalVariable>(global);
       variable->setLinkage(linkage);
       variable->setExternallyInitialized(false);
+      variable->removeDeadConstantUsers();
+      if (variable->use_empty()) variable->eraseFromParent();
     }
   }
 
@@ -68,7 +73,8 @@ std::string runPasses(llvm::Module& module, llvm::StringRef cpu) {
   std::string problem;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), problem);
   if (target == nullptr) return problem;
-  const std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(module.getTargetTriple(), cpu, "", {}, {}));
+  const std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(module.getTargetTriple(), cpu, "", {}, {}));
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -91,18 +97,20 @@ SourceStack chainOf(const llvm::DILocation* location, const PathMap& paths) {
   for (; location != nullptr; location = location->getInlinedAt()) {
     const llvm::DIFile* file = location->getFile();
     std::string name = file != nullptr ? file->getFilename().str() : std::string();
-    if (file != nullptr && !name.starts_with("/") && !file->getDirectory().empty()) name = file->getDirectory().str() + "/" + name;
+    if (file != nullptr && !name.starts_with("/") && !file->getDirectory().empty())
+      name = file->getDirectory().str() + "/" + name;
     const llvm::DISubprogram* function = location->getScope()->getSubprogram();
     SourceFrame frame{{paths.display(name), location->getLine(), location->getColumn()}, {}};
     if (function != nullptr)
-      frame.function = shortFunctionName(function->getLinkageName().empty() ? function->getName().str() : function->getLinkageName().str());
+      frame.function = shortFunctionName(
+          function->getLinkageName().empty() ? function->getName().str() : function->getLinkageName().str());
     stack.push_back(std::move(frame));
   }
   return stack;
 }
 
-/// LLVM 22 prints no inline chains into PTX. So every distinct chain gets a number, and the number takes the place of
-/// the line: one ".loc" then stands for the whole chain.
+/// LLVM 22 prints no inline chains into PTX. So every distinct chain gets a number, and the number takes the
+/// place of the line: one ".loc" then stands for the whole chain.
 void numberLocations(llvm::Module& module, const PathMap& paths, std::vector<SourceStack>& out) {
   llvm::DenseMap<const llvm::DILocation*, unsigned> numbers;
   for (llvm::Function& function : module) {
@@ -137,7 +145,8 @@ class BackendErrors : public llvm::DiagnosticHandler {
 
 }  // namespace
 
-void lowerToPtx(clang::CompilerInstance& compiler, std::unique_ptr<llvm::Module> module, const PathMap& paths, ClangOutput& output) {
+void lowerToPtx(clang::CompilerInstance& compiler, std::unique_ptr<llvm::Module> module, const PathMap& paths,
+                ClangOutput& output) {
   std::string problem;
   module->getContext().setDiagnosticHandler(std::make_unique<BackendErrors>(problem));
   inlineEverything(*module);
@@ -149,10 +158,13 @@ void lowerToPtx(clang::CompilerInstance& compiler, std::unique_ptr<llvm::Module>
   llvm::SmallString<0> text;
   clang::CodeGenOptions options = compiler.getCodeGenOpts();
   options.DisableLLVMPasses = true;
-  clang::emitBackendOutput(compiler, options, compiler.getTarget().getDataLayoutString(), module.get(), clang::Backend_EmitAssembly,
-                           compiler.getVirtualFileSystemPtr(), std::make_unique<llvm::raw_svector_ostream>(text));
-  if (!problem.empty()) output.failure = "code generation failed: " + problem;
-  else output.ptx = text.str().str();
+  clang::emitBackendOutput(compiler, options, compiler.getTarget().getDataLayoutString(), module.get(),
+                           clang::Backend_EmitAssembly, compiler.getVirtualFileSystemPtr(),
+                           std::make_unique<llvm::raw_svector_ostream>(text));
+  if (!problem.empty())
+    output.failure = "code generation failed: " + problem;
+  else
+    output.ptx = text.str().str();
 }
 
 }  // namespace handoff::frontend

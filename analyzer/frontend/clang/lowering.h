@@ -7,6 +7,7 @@
 namespace handoff::frontend {
 
 /// Fills output.ptx and output.locations, or output.failure. Consumes the module.
-void lowerToPtx(clang::CompilerInstance& compiler, std::unique_ptr<llvm::Module> module, const PathMap& paths, ClangOutput& output);
+void lowerToPtx(clang::CompilerInstance& compiler, std::unique_ptr<llvm::Module> module, const PathMap& paths,
+                ClangOutput& output);
 
 }  // namespace handoff::frontend

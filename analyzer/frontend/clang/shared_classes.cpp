@@ -7,14 +7,17 @@
 namespace handoff::frontend {
 
 bool SharedClasses::isWanted(const clang::CXXRecordDecl& record) const {
-  // libcu++'s synchronisation classes: users put them in shared memory all the time and initialise them by hand.
-  const bool is_library_name = llvm::StringSwitch<bool>(record.getName())
-      .Cases("barrier", "pipeline_shared_state", "atomic", "atomic_ref", "binary_semaphore", true)
-      .Cases("counting_semaphore", "latch", "__atomic_impl", "__barrier_base", "__pipeline_stage", true)
-      .Default(false);
+  // libcu++'s synchronisation classes: users put them in shared memory all the time and initialise them by
+  // hand.
+  const bool is_library_name =
+      llvm::StringSwitch<bool>(record.getName())
+          .Cases("barrier", "pipeline_shared_state", "atomic", "atomic_ref", "binary_semaphore", true)
+          .Cases("counting_semaphore", "latch", "__atomic_impl", "__barrier_base", "__pipeline_stage", true)
+          .Default(false);
   if (!is_library_name && attempt_.applied.shared_records.empty()) return false;
   const std::string name = record.getQualifiedNameAsString();
-  return (is_library_name && llvm::StringRef(name).starts_with("cuda::")) || attempt_.applied.shared_records.count(name) != 0;
+  return (is_library_name && llvm::StringRef(name).starts_with("cuda::")) ||
+         attempt_.applied.shared_records.count(name) != 0;
 }
 
 void SharedClasses::relax(clang::CXXMethodDecl* method) {
@@ -25,7 +28,9 @@ void SharedClasses::relax(clang::CXXMethodDecl* method) {
 
 void SharedClasses::relax(clang::TagDecl* tag) {
   auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(tag);
-  if (record == nullptr || record->isDependentContext() || record->getIdentifier() == nullptr || !isWanted(*record)) return;
+  if (record == nullptr || record->isDependentContext() || record->getIdentifier() == nullptr ||
+      !isWanted(*record))
+    return;
   if (attempt_.sema != nullptr) {
     // Implicit members are declared on demand; the flag can only be set on a declaration.
     if (record->needsImplicitDefaultConstructor()) attempt_.sema->LookupDefaultConstructor(record);

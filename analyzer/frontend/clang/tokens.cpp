@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repairs on the token stream. nvcc reads inline asm more leniently than Clang does: "%" before a register name needs
-// no second "%", and the comma between operands may be missing. Tokens are patched in place as they are lexed, with
-// their length kept, so that every position stays true.
+// Repairs on the token stream. nvcc reads inline asm more leniently than Clang does: "%" before a register
+// name needs no second "%", and the comma between operands may be missing. Tokens are patched in place as
+// they are lexed, with their length kept, so that every position stays true.
 #include <cctype>
 #include <cstring>
 
@@ -51,8 +51,8 @@ class AsmWatcher {
     preprocessor_.EnterToken(operand, /*IsReinject=*/true);
   }
 
-  /// "%clusterid" -> "%%clusterid", eating one blank before it to keep the length. "%w[name]" stays: an operand with a
-  /// modifier. Empty: nothing to do.
+  /// "%clusterid" -> "%%clusterid", eating one blank before it to keep the length. "%w[name]" stays: an
+  /// operand with a modifier. Empty: nothing to do.
   static std::string doublePercents(llvm::StringRef text) {
     std::string out;
     bool is_changed = false;
@@ -96,10 +96,12 @@ class MacroHooks : public clang::PPCallbacks {
   }
 
   void InclusionDirective(clang::SourceLocation hash, const clang::Token&, llvm::StringRef name, bool,
-                          clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef, llvm::StringRef,
-                          const clang::Module*, bool, clang::SrcMgr::CharacteristicKind) override {
+                          clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
     if (file) return;
-    attempt_.errors.push_back({{"'" + name.str() + "' file not found", positionOf(sources_, attempt_.paths, hash)}, hash, true});
+    attempt_.errors.push_back(
+        {{"'" + name.str() + "' file not found", positionOf(sources_, attempt_.paths, hash)}, hash, true});
   }
 
  private:
@@ -115,7 +117,8 @@ class CommentCollector : public clang::CommentHandler {
     const clang::SourceManager& sources = preprocessor.getSourceManager();
     if (!isUserCode(sources, range.getBegin())) return false;
     const char* begin = sources.getCharacterData(range.getBegin());
-    const llvm::StringRef text(begin, static_cast<std::size_t>(sources.getCharacterData(range.getEnd()) - begin));
+    const llvm::StringRef text(begin,
+                               static_cast<std::size_t>(sources.getCharacterData(range.getEnd()) - begin));
     if (text.contains("NOLINT") || text.contains("handoff:"))
       attempt_.comments.push_back({positionOf(sources, attempt_.paths, range.getBegin()), text.str()});
     return false;
@@ -132,7 +135,8 @@ void watchTokens(clang::Preprocessor& preprocessor, Attempt& attempt) {
   preprocessor.SetSuppressIncludeNotFoundError(true);
   preprocessor.setTokenWatcher(AsmWatcher(preprocessor));
   preprocessor.addPPCallbacks(std::make_unique<MacroHooks>(preprocessor.getSourceManager(), attempt));
-  attempt.comment_handler = std::make_unique<CommentCollector>(attempt);  // the preprocessor takes no ownership
+  attempt.comment_handler =
+      std::make_unique<CommentCollector>(attempt);  // the preprocessor takes no ownership
   preprocessor.addCommentHandler(attempt.comment_handler.get());
 }
 

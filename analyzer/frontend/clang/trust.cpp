@@ -5,6 +5,8 @@
 #include <clang/Lex/Lexer.h>
 #include <llvm/ADT/StringSet.h>
 
+#include <algorithm>
+
 namespace handoff::frontend {
 namespace {
 
@@ -33,27 +35,43 @@ class Placer : public clang::RecursiveASTVisitor<Placer> {
   Placer(const SourceManager& sources, llvm::ArrayRef<SourceLocation> errors, Outside& out)
       : sources_(sources), errors_(errors), placed_(errors.size(), false), out_(out) {}
 
+  /// Goes only where an error is: a file has a hundred thousand declarations.
+  bool TraverseDecl(Decl* decl) {
+    if (decl == nullptr || llvm::isa<clang::TranslationUnitDecl>(decl))
+      return RecursiveASTVisitor::TraverseDecl(decl);
+    const bool is_around = std::any_of(errors_.begin(), errors_.end(), [&](SourceLocation error) {
+      return contains(sources_, decl->getSourceRange(), sources_.getExpansionLoc(error));
+    });
+    return is_around ? RecursiveASTVisitor::TraverseDecl(decl) : VisitDecl(decl);
+  }
+
   bool VisitDecl(Decl* decl) {
-    const bool is_scope = llvm::isa<clang::TranslationUnitDecl, clang::NamespaceDecl, clang::LinkageSpecDecl>(decl);
+    const bool is_scope =
+        llvm::isa<clang::TranslationUnitDecl, clang::NamespaceDecl, clang::LinkageSpecDecl>(decl);
     if (is_scope) return true;
     for (std::size_t i = 0; i < errors_.size(); ++i) {
       const SourceLocation loc = sources_.getExpansionLoc(errors_[i]);
       if (!contains(sources_, decl->getSourceRange(), loc)) {
-        noteNeighbour(i, decl, loc);
+        noteNeighbour(decl, loc);
         continue;
       }
       placed_[i] = true;
       if (!isInside(*decl, loc)) loseName(*decl);
-      if (const auto* function = llvm::dyn_cast<FunctionDecl>(decl)) out_.functions[function->getCanonicalDecl()].push_back(loc);
-      else out_.decls.insert(decl->getCanonicalDecl());
+      if (const auto* function = llvm::dyn_cast<FunctionDecl>(decl))
+        out_.functions[function->getCanonicalDecl()].push_back(loc);
+      else
+        out_.decls.insert(decl->getCanonicalDecl());
     }
     return true;
   }
 
-  /// Errors that no declaration surrounds: their declaration was dropped. Its text begins after the neighbour.
+  /// Errors that no declaration surrounds: their declaration was dropped. Its text begins after the
+  /// neighbour.
   void readLostNames(const clang::LangOptions& language) {
     for (std::size_t i = 0; i < errors_.size(); ++i)
-      if (!placed_[i]) readNames(sources_.getExpansionLoc(errors_[i]), before_[sources_.getExpansionLoc(errors_[i])], language);
+      if (!placed_[i])
+        readNames(sources_.getExpansionLoc(errors_[i]), before_[sources_.getExpansionLoc(errors_[i])],
+                  language);
   }
 
  private:
@@ -61,21 +79,26 @@ class Placer : public clang::RecursiveASTVisitor<Placer> {
   bool isInside(const Decl& decl, SourceLocation loc) const {
     if (const auto* function = llvm::dyn_cast<FunctionDecl>(&decl))
       return function->getBody() != nullptr && contains(sources_, function->getBody()->getSourceRange(), loc);
-    if (const auto* tag = llvm::dyn_cast<clang::TagDecl>(&decl)) return contains(sources_, tag->getBraceRange(), loc);
+    if (const auto* tag = llvm::dyn_cast<clang::TagDecl>(&decl))
+      return contains(sources_, tag->getBraceRange(), loc);
     return llvm::isa<clang::TemplateDecl>(decl);  // the declaration in the template is looked at by itself
   }
 
-  /// Clang guesses at what it cannot read, so an overload or a specialisation may be another one than was written.
+  /// Clang guesses at what it cannot read, so an overload or a specialisation may be another one than was
+  /// written.
   void loseName(const Decl& decl) {
     const auto* named = llvm::dyn_cast<clang::NamedDecl>(&decl);
-    if (named != nullptr && named->getIdentifier() != nullptr && !llvm::isa<clang::ParmVarDecl>(decl)) out_.names.insert(named->getName());
+    if (named != nullptr && named->getIdentifier() != nullptr && !llvm::isa<clang::ParmVarDecl>(decl))
+      out_.names.insert(named->getName());
   }
 
-  void noteNeighbour(std::size_t, const Decl* decl, SourceLocation loc) {
+  void noteNeighbour(const Decl* decl, SourceLocation loc) {
     const SourceLocation end = sources_.getExpansionRange(decl->getSourceRange().getEnd()).getEnd();
     if (end.isInvalid() || sources_.getFileID(end) != sources_.getFileID(loc)) return;
     SourceLocation& best = before_[loc];
-    if (sources_.isBeforeInTranslationUnit(end, loc) && (best.isInvalid() || sources_.isBeforeInTranslationUnit(best, end))) best = end;
+    if (sources_.isBeforeInTranslationUnit(end, loc) &&
+        (best.isInvalid() || sources_.isBeforeInTranslationUnit(best, end)))
+      best = end;
   }
 
   /// Every name that a declaration could introduce from `start` to the first "{" or ";" behind the error.
@@ -83,13 +106,15 @@ class Placer : public clang::RecursiveASTVisitor<Placer> {
     const auto [file, offset] = sources_.getDecomposedLoc(error);
     const llvm::StringRef text = sources_.getBufferData(file);
     const unsigned begin = start.isValid() ? sources_.getFileOffset(start) : 0;
-    clang::Lexer lexer(sources_.getLocForStartOfFile(file), language, text.begin(), text.begin() + begin, text.end());
+    clang::Lexer lexer(sources_.getLocForStartOfFile(file), language, text.begin(), text.begin() + begin,
+                       text.end());
     clang::Token token;
     std::string last;
     while (true) {
       const bool is_end = lexer.LexFromRawLexer(token);
       using namespace clang;
-      if (!last.empty() && token.isOneOf(tok::l_paren, tok::less, tok::l_brace, tok::equal, tok::semi, tok::l_square, tok::colon))
+      if (!last.empty() && token.isOneOf(tok::l_paren, tok::less, tok::l_brace, tok::equal, tok::semi,
+                                         tok::l_square, tok::colon))
         out_.names.insert(last);
       last = token.is(tok::raw_identifier) ? token.getRawIdentifier().str() : std::string();
       const bool is_behind = sources_.getFileOffset(token.getLocation()) > offset;
@@ -141,7 +166,8 @@ class BrokenSearch : public clang::RecursiveASTVisitor<BrokenSearch> {
   }
 
   bool isBrokenDecl(const Decl* decl) {
-    const auto [entry, is_new] = memo_.try_emplace(decl, false);  // false while it is being looked at: cycles end
+    const auto [entry, is_new] =
+        memo_.try_emplace(decl, false);  // false while it is being looked at: cycles end
     if (!is_new) return entry->second;
     const bool result = look(decl);
     memo_[decl] = result;
@@ -151,8 +177,11 @@ class BrokenSearch : public clang::RecursiveASTVisitor<BrokenSearch> {
   bool look(const Decl* decl) {
     if (decl->isInvalidDecl() || outside_.decls.count(decl->getCanonicalDecl()) != 0) return true;
     if (const auto* named = llvm::dyn_cast<clang::NamedDecl>(decl))
-      if (const auto* id = named->getIdentifier(); id != nullptr && outside_.names.count(id->getName()) != 0) return true;
-    if (const auto* parent = llvm::dyn_cast<clang::CXXRecordDecl>(decl->getDeclContext()); parent != nullptr && isBrokenDecl(parent)) return true;
+      if (const auto* id = named->getIdentifier(); id != nullptr && outside_.names.count(id->getName()) != 0)
+        return true;
+    if (const auto* parent = llvm::dyn_cast<clang::CXXRecordDecl>(decl->getDeclContext());
+        parent != nullptr && isBrokenDecl(parent))
+      return true;
     if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl)) return isBrokenVariable(variable);
     if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(decl)) return isBrokenRecord(record);
     return false;
@@ -168,7 +197,8 @@ class BrokenSearch : public clang::RecursiveASTVisitor<BrokenSearch> {
   bool isBrokenRecord(const clang::CXXRecordDecl* record) {
     if (attempt_.errored_records.count(record->getCanonicalDecl()) != 0) return true;
     if (const auto* pattern = record->getTemplateInstantiationPattern())
-      if (outside_.decls.count(pattern->getCanonicalDecl()) != 0 || attempt_.errored_records.count(pattern->getCanonicalDecl()) != 0)
+      if (outside_.decls.count(pattern->getCanonicalDecl()) != 0 ||
+          attempt_.errored_records.count(pattern->getCanonicalDecl()) != 0)
         return true;
     if (!record->hasDefinition()) return false;
     for (const clang::CXXBaseSpecifier& base : record->getDefinition()->bases())
@@ -194,19 +224,22 @@ class DefinitionCollector : public clang::RecursiveASTVisitor<DefinitionCollecto
   llvm::SetVector<const FunctionDecl*> functions;
 };
 
-/// Blocks that exist: of an "if constexpr" that is decided, only the branch that was taken. The other is still in the
-/// tree, as an empty block.
+/// Blocks that exist: of an "if constexpr" that is decided, only the branch that was taken. The other is
+/// still in the tree, as an empty block.
 template <typename Callback>
 void forEachBlock(const clang::ASTContext& context, const clang::Stmt* stmt, Callback&& callback) {
   if (stmt == nullptr) return;
   if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(stmt)) callback(*block);
-  if (const auto* choice = llvm::dyn_cast<clang::IfStmt>(stmt); choice != nullptr && choice->isConstexpr() && !choice->getCond()->isValueDependent())
-    if (const auto taken = choice->getNondiscardedCase(context)) return forEachBlock(context, *taken, callback);
+  if (const auto* choice = llvm::dyn_cast<clang::IfStmt>(stmt);
+      choice != nullptr && choice->isConstexpr() && !choice->getCond()->isValueDependent())
+    if (const auto taken = choice->getNondiscardedCase(context))
+      return forEachBlock(context, *taken, callback);
   for (const clang::Stmt* child : stmt->children()) forEachBlock(context, child, callback);
 }
 
 /// Does the innermost block around `loc` in the template's text still exist in the instantiation?
-bool isInLiveBlock(const clang::ASTContext& context, const clang::Stmt* pattern, const clang::Stmt* body, SourceLocation loc) {
+bool isInLiveBlock(const clang::ASTContext& context, const clang::Stmt* pattern, const clang::Stmt* body,
+                   SourceLocation loc) {
   const SourceManager& sources = context.getSourceManager();
   SourceLocation innermost;
   loc = sources.getExpansionLoc(loc);
@@ -215,7 +248,8 @@ bool isInLiveBlock(const clang::ASTContext& context, const clang::Stmt* pattern,
   });
   if (innermost.isInvalid() || body == nullptr) return true;
   bool is_live = false;
-  forEachBlock(context, body, [&](const clang::CompoundStmt& block) { is_live |= block.getLBracLoc() == innermost; });
+  forEachBlock(context, body,
+               [&](const clang::CompoundStmt& block) { is_live |= block.getLBracLoc() == innermost; });
   return is_live;
 }
 
@@ -226,7 +260,8 @@ class Judge {
 
   /// The place of the error a function depends on; an invalid place when nothing better is known.
   std::optional<SourceLocation> errorOf(const FunctionDecl* canonical) {
-    const FunctionDecl* function = canonical->getDefinition() != nullptr ? canonical->getDefinition() : canonical;
+    const FunctionDecl* function =
+        canonical->getDefinition() != nullptr ? canonical->getDefinition() : canonical;
     for (const clang::DeclContext* context = function; context != nullptr; context = context->getParent())
       if (const auto* around = llvm::dyn_cast<FunctionDecl>(context))
         if (auto loc = directErrorOf(around)) return loc;
@@ -237,13 +272,15 @@ class Judge {
  private:
   std::optional<SourceLocation> directErrorOf(const FunctionDecl* function) const {
     for (const auto* table : {&attempt_.errored_functions, &outside_.functions}) {
-      if (const auto own = table->find(function->getCanonicalDecl()); own != table->end()) return own->second.front();
+      if (const auto own = table->find(function->getCanonicalDecl()); own != table->end())
+        return own->second.front();
       const FunctionDecl* pattern = function->getTemplateInstantiationPattern();
       const auto text = pattern != nullptr ? table->find(pattern->getCanonicalDecl()) : table->end();
       if (text == table->end()) continue;
       const FunctionDecl* definition = function->getDefinition();
       for (const SourceLocation loc : text->second)
-        if (definition == nullptr || isInLiveBlock(context_, pattern->getBody(), definition->getBody(), loc)) return loc;
+        if (definition == nullptr || isInLiveBlock(context_, pattern->getBody(), definition->getBody(), loc))
+          return loc;
     }
     return std::nullopt;
   }
@@ -288,7 +325,8 @@ void Distrust::emptyMarkedBodies(clang::ASTContext& context) const {
   for (const auto& [function, reason] : marked_)
     for (FunctionDecl* decl : function->redecls())
       if (decl->isThisDeclarationADefinition() && decl->getBody() != nullptr)
-        decl->setBody(clang::CompoundStmt::Create(context, {}, clang::FPOptionsOverride(), decl->getLocation(), decl->getLocation()));
+        decl->setBody(clang::CompoundStmt::Create(context, {}, clang::FPOptionsOverride(),
+                                                  decl->getLocation(), decl->getLocation()));
 }
 
 }  // namespace handoff::frontend

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors that are tolerated, and kernels that they touch. Every source has a sound kernel "fine", so that the file loads.
+// Errors that are tolerated, and kernels that they touch. Every source has a sound kernel "fine", so that the
+// file loads.
 #include <gmock/gmock.h>
 
 #include "analyzer/frontend/load_for_test.h"
@@ -16,7 +17,9 @@ struct Verdict {
 
 /// `source` defines the kernel "other".
 Verdict judge(const std::string& source) {
-  const auto unit = loadText("#include <cuda_runtime.h>\n__global__ void fine(float* p) { p[threadIdx.x] = 1; }\n" + source, withoutToolkit());
+  const auto unit =
+      loadText("#include <cuda_runtime.h>\n__global__ void fine(float* p) { p[threadIdx.x] = 1; }\n" + source,
+               withoutToolkit());
   Verdict verdict;
   if (!unit) {
     verdict.text = toString(unit.error());
@@ -40,41 +43,55 @@ void expectDistrust(const std::string& source) {
 
 void expectTrust(const std::string& source) {
   const Verdict verdict = judge(source);
-  EXPECT_TRUE(verdict.is_loaded && verdict.is_fine_trusted && verdict.is_other_trusted) << source << "\n" << verdict.text;
+  EXPECT_TRUE(verdict.is_loaded && verdict.is_fine_trusted && verdict.is_other_trusted) << source << "\n"
+                                                                                        << verdict.text;
 }
 
 TEST(Trust, HostErrorTouchesNoKernel) {
   expectTrust("__global__ void other(float* p) { p[0] = 2; }\nint host() { return undeclared(); }");
 }
 
-TEST(Trust, ErrorInTheKernelItself) { expectDistrust("__global__ void other(float* p) { p[0] = undeclared; }"); }
+TEST(Trust, ErrorInTheKernelItself) {
+  expectDistrust("__global__ void other(float* p) { p[0] = undeclared; }");
+}
 
 TEST(Trust, ErrorInACalledFunction) {
-  expectDistrust("__device__ float helper(float x) { return x + undeclared; }\n__global__ void other(float* p) { p[0] = helper(1); }");
+  expectDistrust(
+      "__device__ float helper(float x) { return x + undeclared; }\n__global__ void other(float* p) { p[0] = "
+      "helper(1); }");
 }
 
 TEST(Trust, ErrorTwoCallsAway) {
-  expectDistrust("__device__ float a() { return undeclared; }\n__device__ float b() { return a(); }\n__global__ void other(float* p) { p[0] = b(); }");
+  expectDistrust(
+      "__device__ float a() { return undeclared; }\n__device__ float b() { return a(); }\n__global__ void "
+      "other(float* p) { p[0] = b(); }");
 }
 
 TEST(Trust, ErrorInALambda) {
-  expectDistrust("__global__ void other(float* p) { auto f = [=](int i) { return undeclared; }; p[0] = 1; f(1); }");
+  expectDistrust(
+      "__global__ void other(float* p) { auto f = [=](int i) { return undeclared; }; p[0] = 1; f(1); }");
 }
 
 TEST(Trust, ErrorInAGenericLambda) {
-  expectDistrust("__global__ void other(float* p) { auto f = [=](auto i) { return i.nothing; }; p[0] = f(1); }");
+  expectDistrust(
+      "__global__ void other(float* p) { auto f = [=](auto i) { return i.nothing; }; p[0] = f(1); }");
 }
 
 TEST(Trust, ErrorInADefaultArgument) {
-  expectDistrust("__device__ int f(int x = undeclared) { return x; }\n__global__ void other(float* p) { p[0] = f(); }");
+  expectDistrust(
+      "__device__ int f(int x = undeclared) { return x; }\n__global__ void other(float* p) { p[0] = f(); }");
 }
 
 TEST(Trust, ErrorInAConstexprVariable) {
-  expectDistrust("constexpr int kSize = undeclared;\n__global__ void other(float* p) { __shared__ float s[kSize]; s[0] = p[0]; p[1] = s[0]; }");
+  expectDistrust(
+      "constexpr int kSize = undeclared;\n__global__ void other(float* p) { __shared__ float s[kSize]; s[0] "
+      "= p[0]; p[1] = s[0]; }");
 }
 
 TEST(Trust, ErrorInAConstexprVariableOfANamespace) {
-  expectDistrust("namespace a { constexpr int kSize = undeclared + 1; }\n__global__ void other(float* p) { p[a::kSize] = 1; }");
+  expectDistrust(
+      "namespace a { constexpr int kSize = undeclared + 1; }\n__global__ void other(float* p) { p[a::kSize] "
+      "= 1; }");
 }
 
 TEST(Trust, ErrorInADefaultMemberInitialiser) {
@@ -82,43 +99,60 @@ TEST(Trust, ErrorInADefaultMemberInitialiser) {
 }
 
 TEST(Trust, ErrorInAMemberOfAClassWithADefaultedConstructor) {
-  expectDistrust("struct S { Unknown u; int x; S() = default; };\n__global__ void other(float* p) { S s; s.x = 1; p[0] = s.x; }");
+  expectDistrust(
+      "struct S { Unknown u; int x; S() = default; };\n__global__ void other(float* p) { S s; s.x = 1; p[0] "
+      "= s.x; }");
 }
 
 TEST(Trust, ErrorInABase) {
-  expectDistrust("struct B { Unknown u; int x; };\nstruct D : B { };\n__global__ void other(float* p) { D d; d.x = 1; p[0] = d.x; }");
+  expectDistrust(
+      "struct B { Unknown u; int x; };\nstruct D : B { };\n__global__ void other(float* p) { D d; d.x = 1; "
+      "p[0] = d.x; }");
 }
 
 TEST(Trust, ErrorInATemplateInstantiation) {
-  expectDistrust("template <typename T> __device__ int f(T t) { return t.nothing; }\n__global__ void other(float* p) { p[0] = f(1); }");
+  expectDistrust(
+      "template <typename T> __device__ int f(T t) { return t.nothing; }\n__global__ void other(float* p) { "
+      "p[0] = f(1); }");
 }
 
 TEST(Trust, ErrorInATemplateThatNobodyUses) {
-  expectTrust("template <typename T> __device__ int f(T t) { return undeclared; }\n__global__ void other(float* p) { p[0] = 1; }");
+  expectTrust(
+      "template <typename T> __device__ int f(T t) { return undeclared; }\n__global__ void other(float* p) { "
+      "p[0] = 1; }");
 }
 
 TEST(Trust, ErrorInABlockThatIfConstexprDiscards) {
-  expectTrust("template <int N> __device__ int f() { if constexpr (N == 1) { return undeclared; } else { return 2; } }\n"
-              "__global__ void other(float* p) { p[0] = f<0>(); }");
+  expectTrust(
+      "template <int N> __device__ int f() { if constexpr (N == 1) { return undeclared; } else { return 2; } "
+      "}\n"
+      "__global__ void other(float* p) { p[0] = f<0>(); }");
 }
 
 TEST(Trust, ErrorInABlockThatIfConstexprKeeps) {
-  expectDistrust("template <int N> __device__ int f() { if constexpr (N == 1) { return undeclared; } else { return 2; } }\n"
-                 "__global__ void other(float* p) { p[0] = f<1>(); }");
+  expectDistrust(
+      "template <int N> __device__ int f() { if constexpr (N == 1) { return undeclared; } else { return 2; } "
+      "}\n"
+      "__global__ void other(float* p) { p[0] = f<1>(); }");
 }
 
 TEST(Trust, ErrorInATemplateKernel) {
-  expectDistrust("template <int N> __global__ void other(float* p) { p[0] = undeclared; }\nvoid host(float* p) { other<1><<<1, 1>>>(p); }");
+  expectDistrust(
+      "template <int N> __global__ void other(float* p) { p[0] = undeclared; }\nvoid host(float* p) { "
+      "other<1><<<1, 1>>>(p); }");
 }
 
 TEST(Trust, DeclarationThatVanishedTakesItsOverloadsAlong) {
-  expectDistrust("__device__ int f(long) { return 1; }\n__device__ int f(Unknown, int);\n__global__ void other(float* p) { p[0] = f(1L); }");
+  expectDistrust(
+      "__device__ int f(long) { return 1; }\n__device__ int f(Unknown, int);\n__global__ void other(float* "
+      "p) { p[0] = f(1L); }");
 }
 
 TEST(Trust, SpecialisationThatVanished) {
-  expectDistrust("template <typename T> struct Size { static constexpr int value = 4; };\n"
-                 "template <> struct Size<Unknown> { static constexpr int value = 8; };\n"
-                 "__global__ void other(float* p) { p[Size<int>::value] = 1; }");
+  expectDistrust(
+      "template <typename T> struct Size { static constexpr int value = 4; };\n"
+      "template <> struct Size<Unknown> { static constexpr int value = 8; };\n"
+      "__global__ void other(float* p) { p[Size<int>::value] = 1; }");
 }
 
 TEST(Trust, HostFunctionCalledFromTheDevice) {
@@ -126,7 +160,8 @@ TEST(Trust, HostFunctionCalledFromTheDevice) {
 }
 
 TEST(Trust, BadAsmOperand) {
-  expectDistrust("__global__ void other(float* p) { int x; asm volatile(\"mov.u32 %0, %3;\" : \"=r\"(x)); p[0] = x; }");
+  expectDistrust(
+      "__global__ void other(float* p) { int x; asm volatile(\"mov.u32 %0, %3;\" : \"=r\"(x)); p[0] = x; }");
 }
 
 TEST(Trust, MissingHeaderIsToleratedAndNamed) {
