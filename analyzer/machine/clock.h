@@ -31,6 +31,13 @@ class Clock {
   }
   void join(const Clock& other);
   bool covers(const Clock& other) const;
+  /// All these lanes of the warp whose first lane is `first` are known up to `epoch`.
+  bool coversWarp(ActorId first, LaneMask lanes, Epoch epoch) const {
+    if (first + kWarpSize > times_.size()) return false;
+    LaneMask behind = 0;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) behind |= LaneMask{times_[first + lane] < epoch} << lane;
+    return (behind & lanes) == 0;
+  }
 
  private:
   std::vector<Epoch> times_;

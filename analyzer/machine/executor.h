@@ -190,6 +190,7 @@ class Executor {
   const RunOptions& options_;
   Outcome outcome_;
   ReadSets read_sets_;
+  struct { EventId event = 0; LaneMask lanes = 0; WriteId write = 0; } asked_;
   Cta cta_;
   Lanes unknown_lanes_;
   Buffers tracked_buffers_, stored_buffers_, copied_buffers_;

@@ -102,7 +102,10 @@ void Executor::report(Access first, Access second, const Cell& cell, std::uint64
 
 void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t address, ptx::Space space) {
   const Event& read = outcome_.log[event];
-  if (cell.write != 0) {
+  // Neighbouring cells mostly have one writer; its order with these readers needs asking once.
+  const bool is_asked = asked_.event == event && asked_.lanes == lanes && asked_.write == cell.write;
+  if (cell.write != 0 && !is_asked) {
+    asked_ = {event, lanes, cell.write};
     const EventId writer = eventOf(cell.write);
     const unsigned writer_lane = laneOf(cell.write);
     if (!(read.is_strong && outcome_.log[writer].is_strong) && writer != event) {
@@ -133,7 +136,9 @@ void Executor::checkAgainstReaders(const Cell& cell, EventId event, unsigned lan
   read_sets_.forEach(cell.reads, [&](const ReadSets::Node& node) {
     const Event& read = outcome_.log[node.event];
     if (read.is_strong && write.is_strong) return true;
-    LaneMask rest = node.lanes;
+    const bool all_known = read.kind != EventKind::kCopy &&
+                           writer.clock.of(lane).coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
+    LaneMask rest = all_known ? 0 : node.lanes;
     while (rest != 0) {
       const unsigned reader = lowestLane(rest);
       rest &= rest - 1;
@@ -162,6 +167,7 @@ void Executor::writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t
     }
   }
   if (cell.reads != 0) checkAgainstReaders(cell, event, lane, address, space);
+  read_sets_.release(cell.previous_reads);
   cell.previous_write = cell.write;
   cell.previous_reads = cell.reads;
   cell.write = makeWrite(event, lane);
@@ -170,23 +176,9 @@ void Executor::writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t
 
 namespace {
 
-// Applies `step` to the cells of a range. Neighbours mostly are in the same state, and the same access takes equal
-// states to equal states.
 template <typename CellAt, typename StepOn>
 void forEachCell(std::uint64_t begin, std::uint64_t end, unsigned granule, CellAt&& cell_at, StepOn&& step) {
-  Cell before, after;
-  bool has_last = false;
-  for (std::uint64_t at = begin; at < end; at += granule) {
-    Cell& cell = cell_at(at);
-    if (has_last && cell == before) {
-      cell = after;
-      continue;
-    }
-    before = cell;
-    step(cell, at);
-    after = cell;
-    has_last = true;
-  }
+  for (std::uint64_t at = begin; at < end; at += granule) step(cell_at(at), at);
 }
 
 }  // namespace

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interning of reader sets.
+// Sets of readers.
 #include "analyzer/machine/shadow.h"
 
 namespace handoff::machine {
 
-ReadSetId ReadSets::intern(const Node& node) {
-  const bool is_single = node.next == 0 && node.repeated == 0 && std::has_single_bit(node.lanes);
-  if (is_single) return kSingleBit | makeWrite(node.event, lowestLane(node.lanes));
-  const auto [it, is_new] = ids_.try_emplace(node, static_cast<ReadSetId>(nodes_.size()));
-  if (is_new) nodes_.push_back(node);
-  return it->second;
+ReadSetId ReadSets::allocate(const Node& node) {
+  if (free_ == 0) {
+    nodes_.push_back(node);
+    return static_cast<ReadSetId>(nodes_.size() - 1);
+  }
+  const ReadSetId id = free_;
+  free_ = nodes_[id].next;
+  nodes_[id] = node;
+  return id;
+}
+
+void ReadSets::release(ReadSetId set) {
+  if (isSingle(set)) return;
+  while (set != 0) {
+    const ReadSetId next = nodes_[set].next;
+    nodes_[set].next = free_;
+    free_ = set;
+    set = next;
+  }
 }
 
 // Moves what `added` makes redundant out of `old`; false when nothing of `old` is left.
@@ -20,9 +33,11 @@ bool ReadSets::absorb(Node& old, Node& added, const Event& fresh) const {
     return false;
   }
   const Event& before = log_[old.event];
-  if (before.warp != fresh.warp || before.kind != fresh.kind || before.kind == EventKind::kCopy) return true;
+  if (before.warp != fresh.warp || before.kind != fresh.kind) return true;
   // Reading again within one epoch is the same visit to the tile; after a synchronisation it is another one.
-  if (before.site == fresh.site && before.epoch < fresh.epoch) added.repeated |= old.lanes & added.lanes;
+  const LaneMask again = old.lanes & added.lanes;
+  if (before.site == fresh.site && before.epoch < fresh.epoch) added.repeated |= again;
+  added.repeated |= old.repeated & again;
   old.lanes &= ~added.lanes;
   old.repeated &= old.lanes;
   return old.lanes != 0;
@@ -30,23 +45,25 @@ bool ReadSets::absorb(Node& old, Node& added, const Event& fresh) const {
 
 ReadSetId ReadSets::add(ReadSetId set, EventId event, LaneMask lanes) {
   Node added{.next = 0, .event = event, .lanes = lanes, .repeated = 0};
-  if (set == 0) return intern(added);
-  const Event& fresh = log_[event];
-  std::vector<Node> kept;
-  forEach(set, [&](Node node) {
-    if (absorb(node, added, fresh)) kept.push_back(node);
-    return true;
-  });
-  // A single reader becomes a node of its own once it has company.
-  ReadSetId rest = 0;
-  for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
-    it->next = rest;
-    const auto [place, is_new] = ids_.try_emplace(*it, static_cast<ReadSetId>(nodes_.size()));
-    if (is_new) nodes_.push_back(*it);
-    rest = place->second;
+  if (set != 0) {
+    const Event& fresh = log_[event];
+    if (isSingle(set)) {
+      Node old = singleNode(set);
+      if (absorb(old, added, fresh)) added.next = allocate(old);
+    } else {
+      ReadSetId kept = 0;
+      for (ReadSetId id = set; id != 0;) {
+        const ReadSetId next = nodes_[id].next;
+        const bool stays = absorb(nodes_[id], added, fresh);
+        nodes_[id].next = stays ? kept : free_;
+        (stays ? kept : free_) = id;
+        id = next;
+      }
+      added.next = kept;
+    }
   }
-  added.next = rest;
-  return intern(added);
+  const bool is_single = added.next == 0 && added.repeated == 0 && std::has_single_bit(added.lanes);
+  return is_single ? kSingleBit | makeWrite(event, lowestLane(added.lanes)) : allocate(added);
 }
 
 }  // namespace handoff::machine

@@ -31,18 +31,17 @@ struct Cell {
   ReadSetId reads = 0;
   WriteId previous_write = 0;
   ReadSetId previous_reads = 0;
-  friend bool operator==(const Cell&, const Cell&) = default;
 };
 
-/// Immutable sets of readers. A single thread, by far the most frequent set, is its own id; others are hash-consed.
+/// Sets of readers, each owned by one cell. A single reading thread, by far the most frequent set, is its own id;
+/// others are lists from a pool.
 class ReadSets {
  public:
   struct Node {
     ReadSetId next = 0;
     EventId event = 0;
     LaneMask lanes = 0;
-    LaneMask repeated = 0;  ///< lanes for which this was not the first read of these contents by this instruction
-    friend bool operator==(const Node&, const Node&) = default;
+    LaneMask repeated = 0;  ///< lanes for which this was not the first read of these contents by this statement
   };
   /// Ids of single readers hold the event in the bits above the lane.
   static constexpr EventId kMaxEvents = 1u << 26;
@@ -61,9 +60,10 @@ class ReadSets {
     }
   }
 
-  /// `set` and a read by `lanes` of `event`. A thread's later read replaces its earlier ones: whoever is ordered after
-  /// the later one is ordered after all.
+  /// Consumes `set`; returns it with a read by `lanes` of `event`. A thread's later read replaces its earlier ones:
+  /// whoever is ordered after the later one is ordered after all.
   ReadSetId add(ReadSetId set, EventId event, LaneMask lanes);
+  void release(ReadSetId set);
 
  private:
   static constexpr ReadSetId kSingleBit = 0x80000000u;
@@ -71,21 +71,12 @@ class ReadSets {
   static Node singleNode(ReadSetId id) {
     return {.next = 0, .event = (id & ~kSingleBit) >> 5, .lanes = laneBit(id & 31), .repeated = 0};
   }
-  ReadSetId intern(const Node& node);
+  ReadSetId allocate(const Node& node);
   bool absorb(Node& old, Node& added, const Event& fresh) const;
-
-  struct Hash {
-    std::size_t operator()(const Node& node) const {
-      std::uint64_t h = node.next * 0x9e3779b97f4a7c15ull;
-      h = (h ^ node.event) * 0xff51afd7ed558ccdull;
-      h = (h ^ (std::uint64_t{node.repeated} << 32 | node.lanes)) * 0xc4ceb9fe1a85ec53ull;
-      return static_cast<std::size_t>(h ^ (h >> 29));
-    }
-  };
 
   const EventLog& log_;
   std::vector<Node> nodes_;
-  std::unordered_map<Node, ReadSetId, Hash> ids_;
+  ReadSetId free_ = 0;
 };
 
 /// The shadow of one linear range (the shared memory of a CTA).
