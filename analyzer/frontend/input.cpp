@@ -90,10 +90,10 @@ bool isEmptyKernel(const ptx::Function& function) {
 void distrustEmptyKernels(Unit& unit, const ClangOutput& output) {
   for (KernelDecl& kernel : unit.kernels) {
     const ptx::Function* function = unit.module.findFunction(kernel.name);
-    if (kernel.untrusted || function == nullptr || output.full_bodies.count(kernel.name) == 0 ||
+    if (kernel.untrusted || function == nullptr || output.with_effect.count(kernel.name) == 0 ||
         !isEmptyKernel(*function))
       continue;
-    kernel.untrusted = Error{"the kernel has statements, but no code came out for them", kernel.pos};
+    kernel.untrusted = Error{"the kernel writes or synchronises, but no code came out for it", kernel.pos};
   }
 }
 
@@ -172,7 +172,7 @@ Result<Unit> unitFromNvcc(const Job& job, const std::string& text, const ClangOu
   unit.comments = output.has_facts ? output.comments : scanComments(job.text, job.file);
   for (const KernelDecl& kernel : unit.kernels)
     if (const ptx::Function* function = unit.module.findFunction(kernel.name);
-        function != nullptr && isEmptyKernel(*function) && output.full_bodies.count(kernel.name) != 0)
+        function != nullptr && isEmptyKernel(*function) && output.with_effect.count(kernel.name) != 0)
       unit.notes.push_back({"no code came out for kernel '" + kernel.pretty + "'", kernel.pos});
   return unit;
 }

@@ -32,7 +32,7 @@ struct ClangOutput {
   std::vector<SourceComment> comments;
   std::vector<Error> errors;  ///< what Clang reported, after all repairs
   std::vector<Error> notes;
-  std::set<std::string> full_bodies;    ///< mangled names of kernels whose parsed body holds statements
+  std::set<std::string> with_effect;    ///< mangled names of kernels whose unoptimised code does something
   bool mentions_kernels = false;        ///< "__global__" stands in the user's files
   std::vector<SourcePos> lost_kernels;  ///< "__global__" in the user's files that led to no declaration
   bool has_facts = false;  ///< the syntax tree reached its end: kernels and launches are complete

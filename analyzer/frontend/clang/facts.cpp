@@ -4,6 +4,8 @@
 
 #include <clang/AST/Mangle.h>
 #include <clang/Lex/Lexer.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
 #include <array>
@@ -88,18 +90,17 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
   std::vector<clang::SourceRange> kernels_;
 };
 
-/// The first error that a function of the module reaches through calls, or through addresses of functions.
-const Error* reachedError(const llvm::Function& start, clang::CodeGenerator& generator,
-                          const Distrust& distrust) {
+/// Calls back for every function of the module that `start` reaches through calls, or through addresses of
+/// functions, until the callback returns true.
+template <typename Callback>
+void forEachReached(const llvm::Function& start, Callback&& callback) {
   llvm::SmallPtrSet<const llvm::Value*, 32> seen;
   llvm::SmallVector<const llvm::Value*, 32> work{&start};
   while (!work.empty()) {
     const llvm::Value* value = work.pop_back_val();
     if (!seen.insert(value).second) continue;
     if (const auto* function = llvm::dyn_cast<llvm::Function>(value)) {
-      const clang::Decl* decl = generator.GetDeclForMangledName(function->getName());
-      if (const auto* source = llvm::dyn_cast_or_null<FunctionDecl>(decl))
-        if (const Error* reason = distrust.reasonFor(source)) return reason;
+      if (callback(*function)) return;
       for (const llvm::BasicBlock& block : *function)
         for (const llvm::Instruction& instruction : block)
           for (const llvm::Use& operand : instruction.operands())
@@ -108,7 +109,42 @@ const Error* reachedError(const llvm::Function& start, clang::CodeGenerator& gen
       for (const llvm::Use& operand : user->operands()) work.push_back(operand.get());
     }
   }
-  return nullptr;
+}
+
+const Error* reachedError(const llvm::Function& start, clang::CodeGenerator& generator,
+                          const Distrust& distrust) {
+  const Error* reason = nullptr;
+  forEachReached(start, [&](const llvm::Function& function) {
+    const clang::Decl* decl = generator.GetDeclForMangledName(function.getName());
+    if (const auto* source = llvm::dyn_cast_or_null<FunctionDecl>(decl)) reason = distrust.reasonFor(source);
+    return reason != nullptr;
+  });
+  return reason;
+}
+
+/// Does the code, before any optimisation, do something that others can see? Plain locals are nobody's
+/// business.
+bool hasEffect(const llvm::Instruction& instruction) {
+  if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+    if (call->isInlineAsm() || llvm::isa<llvm::AnyMemIntrinsic>(call)) return true;
+    const llvm::Function* callee = call->getCalledFunction();
+    if (llvm::isa<llvm::DbgInfoIntrinsic>(call) || call->isLifetimeStartOrEnd()) return false;
+    // The bodies of other functions are looked at by themselves.
+    return callee == nullptr || (callee->isDeclaration() && call->mayHaveSideEffects());
+  }
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+    return !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(store->getPointerOperand()));
+  return instruction.isAtomic() || instruction.isVolatile();
+}
+
+bool hasEffect(const llvm::Function& kernel) {
+  bool is_found = false;
+  forEachReached(kernel, [&](const llvm::Function& function) {
+    for (const llvm::BasicBlock& block : function)
+      for (const llvm::Instruction& instruction : block) is_found = is_found || hasEffect(instruction);
+    return is_found;
+  });
+  return is_found;
 }
 
 /// Is there code between the braces as the user wrote them, although the parsed body is empty?
@@ -179,8 +215,7 @@ void collectKernels(clang::ASTContext& context, Attempt& attempt, clang::CodeGen
     else if (isSwitchedOff(sources, context.getLangOpts(), *definition))
       kernel.untrusted = Error{
           "the kernel's body is empty for this architecture: the preprocessor removed its code", kernel.pos};
-    const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
-    if (body != nullptr && !body->body_empty()) attempt.output.full_bodies.insert(kernel.name);
+    if (hasEffect(function)) attempt.output.with_effect.insert(kernel.name);
     attempt.output.kernels.push_back(std::move(kernel));
   }
   KernelFinder finder;

@@ -178,6 +178,11 @@ TEST(Trust, LostKernelIsAnError) {
 TEST(Trust, KernelThatThePreprocessorEmptied) {
   expectDistrust("__global__ void other(float* p) {\n#if __CUDA_ARCH__ >= 10000\n p[0] = 1;\n#endif\n}");
   expectTrust("__global__ void other(float* p) { /* nothing to do */ }");
+  expectTrust("__global__ void other(float* p) { extern __shared__ int unused[]; int x = 1; x += 2; }");
+}
+
+TEST(Trust, KernelThatTheOptimiserEmptied) {
+  expectDistrust("__global__ void other(float* p) { p[0] = 1; __builtin_unreachable(); }");
 }
 
 }  // namespace
