@@ -21,6 +21,7 @@ std::string_view ruleOf(Cause cause) {
     case Cause::kMissingCommit: return "missing-commit";
     case Cause::kBarrierOnly: return "barrier-only-handoff";
     case Cause::kMissingBarrier: return "missing-barrier";
+    case Cause::kPhaseRace: return "phase-race";
     case Cause::kInsufficientWait: return "insufficient-wait";
     case Cause::kPrematureOverwrite: return "premature-overwrite";
     case Cause::kOverlap: return "overlapping-copies";
@@ -54,9 +55,13 @@ Cause whyInFlight(const Conflict& conflict) {
   if (conflict.wait) {
     // The wait came before the commit, or the copy was never committed: the wait could not cover it.
     if (!conflict.is_committed || conflict.wait->committed <= conflict.group) return Cause::kMissingCommit;
-    return Cause::kInsufficientWait;
+    // A wait that covers the older contents of the slot, which the reader has not used yet, is not too loose: the copy
+    // came too early.
+    const bool wants_previous = conflict.has_previous_tile && !conflict.reader_used_previous;
+    return wants_previous ? Cause::kPrematureOverwrite : Cause::kInsufficientWait;
   }
-  return conflict.same_thread ? Cause::kMissingWait : Cause::kBarrierOnly;
+  if (conflict.is_tracked) return Cause::kPhaseRace;
+  return conflict.has_cta_barrier && !conflict.same_thread ? Cause::kBarrierOnly : Cause::kMissingWait;
 }
 
 Cause readOfCopy(const Conflict& conflict, const Outcome& outcome) {

@@ -15,6 +15,7 @@ enum class Cause : std::uint8_t {
   kMissingCommit,        ///< a wait came, but the copy was in no committed group then
   kBarrierOnly,          ///< a barrier leads from the copy's issue to the use, but no wait
   kMissingBarrier,       ///< the copy's thread has waited (or the write is ordinary); nothing leads on to the other thread
+  kPhaseRace,            ///< the copy arrives in a later phase than the reader waited for
   kInsufficientWait,     ///< the wait allowed the copy's group to stay pending
   kPrematureOverwrite,   ///< the reader wanted what was there before
   kOverlap,              ///< two writes

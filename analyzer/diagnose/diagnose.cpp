@@ -79,6 +79,9 @@ class ConflictReporter {
       case Cause::kBarrierOnly:
         return "'" + place_ + "' is read after a barrier, but " + issuer +
                " has not waited for its copy into it: a barrier does not complete copies in flight";
+      case Cause::kPhaseRace:
+        return "'" + place_ + "' is read after an mbarrier phase that does not cover " + other +
+               ": the copy's arrival falls into a later phase";
       case Cause::kInsufficientWait:
         return "'" + place_ + "' is read while " + other + " into it may still be in flight: the wait lets " +
                groups(conflict_.wait->pending_allowed) + " stay pending; " + std::to_string(sufficientPending(conflict_)) +

@@ -24,6 +24,7 @@ class Editor {
       case Cause::kBarrierOnly: waitBeforeBarrier(); break;
       case Cause::kMissingCommit: commitBeforeWait(); break;
       case Cause::kInsufficientWait: tightenWait(); break;
+      case Cause::kPhaseRace: break;  // the arrival has to move, which no insertion can do
       case Cause::kMissingBarrier: barrierBeforeReader(); break;
       case Cause::kPrematureOverwrite: barrierBeforeWriter(); break;
       case Cause::kOverlap:

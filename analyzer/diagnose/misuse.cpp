@@ -23,7 +23,11 @@ class MisuseReporter {
     Finding& finding = diagnosis.finding;
     describe(finding);
     const RuleInfo* rule = findRule(finding.rule);
-    finding.severity = misuse_.kind == Misuse::Kind::kLeakedAtExit ? Severity::kNote : rule->severity;
+    // Undefined by the letter, without an effect that anybody has seen: initialising an idle barrier again, and
+    // leaving copies behind that nobody reads.
+    const bool is_pedantic = misuse_.kind == Misuse::Kind::kLeakedAtExit ||
+                             (misuse_.kind == Misuse::Kind::kReinitialized && misuse_.value != 0);
+    finding.severity = is_pedantic ? Severity::kNote : rule->severity;
     diagnosis.primary_instr = diagnosis.secondary_instr = run_.program.ops[misuse_.op].instr;
     finding.stack = run_.program.stackOf(diagnosis.primary_instr);
     const bool has_place = misuse_.address != 0;

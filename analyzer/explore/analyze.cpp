@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "analyzer/diagnose/diagnose.h"
@@ -11,6 +12,7 @@
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/machine/machine.h"
+#include "analyzer/machine/used_reads.h"
 
 namespace handoff::explore {
 
@@ -22,6 +24,9 @@ using diagnose::Severity;
 using diagnose::Verdict;
 
 namespace {
+
+/// Per kernel: repairs are a service, not the verdict.
+constexpr double kMaxRepairSeconds = 1.0;
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -104,7 +109,10 @@ class KernelAnalysis {
   /// Number of branches whose condition was unknown.
   std::size_t runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
-    const machine::Outcome outcome = machine::run(program, scenario.launch, options);
+    const auto run_start = std::chrono::steady_clock::now();
+    machine::Outcome outcome = machine::run(program, scenario.launch, options);
+    const double run_seconds = secondsSince(run_start);
+    dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
     std::size_t undecided = 0;
     for (const machine::RunLimit& limit : outcome.limits) {
@@ -116,11 +124,46 @@ class KernelAnalysis {
     for (Diagnosis& diagnosis : all) {
       auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
       if (!seen_.insert(std::move(key)).second) continue;
-      const bool has_time = secondsSince(start_) < options_.max_seconds / 2.0;
-      if (options_.try_repairs && has_time) diagnosis.finding.repair = tryRepairs(run, options, diagnosis, all);
+      // Each try is a run of its own; a long kernel gets few of them.
+      const bool has_time = repair_seconds_ + run_seconds < kMaxRepairSeconds;
+      if (options_.try_repairs && has_time) {
+        const auto repair_start = std::chrono::steady_clock::now();
+        diagnosis.finding.repair = tryRepairs(run, options, diagnosis, all);
+        repair_seconds_ += secondsSince(repair_start);
+      }
       report_.findings.push_back(diagnosis.finding);
     }
     return undecided;
+  }
+
+  // Conflicts with a read whose value goes nowhere are no defect.
+  void dropUnusedReads(const Scenario& scenario, const machine::RunOptions& options, machine::Outcome& outcome,
+                       const machine::Program& program) {
+    std::vector<machine::ReadInstance> reads;
+    std::vector<std::size_t> owner;
+    for (std::size_t i = 0; i < outcome.conflicts.size(); ++i) {
+      const machine::Conflict& conflict = outcome.conflicts[i];
+      for (const machine::Access access : {conflict.first, conflict.second}) {
+        const machine::Event& event = outcome.log[access.event];
+        if (event.kind != machine::EventKind::kRead) continue;
+        reads.push_back({event.warp, program.ops[event.op].instr, event.pass});
+        owner.push_back(i);
+      }
+    }
+    if (reads.empty()) return;
+    if (!whole_program_) {
+      Result<machine::Program> whole = machine::buildWholeProgram(unit_.module, kernel_);
+      if (!whole) return;
+      whole_program_ = std::move(*whole);
+    }
+    const std::vector<bool> used = machine::usedReads(*whole_program_, scenario.launch, options, reads);
+    std::set<std::size_t> dropped;
+    for (std::size_t r = 0; r < reads.size(); ++r) {
+      if (!used[r] && !outcome.conflicts[owner[r]].has_more) dropped.insert(owner[r]);
+    }
+    for (auto it = dropped.rbegin(); it != dropped.rend(); ++it) {
+      outcome.conflicts.erase(outcome.conflicts.begin() + static_cast<std::ptrdiff_t>(*it));
+    }
   }
 
   void addLimit(const Limit& limit) {
@@ -141,6 +184,8 @@ class KernelAnalysis {
   const std::chrono::steady_clock::time_point start_;
   const frontend::KernelDecl* decl_ = nullptr;
   KernelReport report_;
+  std::optional<machine::Program> whole_program_;
+  double repair_seconds_ = 0;
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> seen_;
 };
 

@@ -19,7 +19,7 @@ using frontend::ParamField;
 namespace {
 
 /// Values for what nothing fixes. Integers: large enough for every ring to wrap, a multiple of every usual tile.
-constexpr std::int64_t kAssumedInteger = 1024;
+constexpr std::int64_t kAssumedInteger = 512;
 constexpr std::uint32_t kAssumedBlock = 128;
 constexpr std::uint32_t kAssumedGrid = 4;
 

@@ -136,6 +136,7 @@ Outcome Executor::run() {
     bool is_done = true;
     for (const Warp& warp : cta_.warps) is_done &= warp.fragments.empty();
     if (is_done) {
+      if (watch_ != nullptr) watch_->is_complete = true;
       reportLeaks();
       break;
     }
@@ -231,7 +232,9 @@ void Executor::execute(Warp& warp, std::size_t f) {
   const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
   warp.fragments[f].pc = index + 1;
   if (lanes == 0 && !is_branch) return;
+  if (watch_ != nullptr) watchStep(warp, op, lanes);
   std::visit([&](const auto& effect) { (*this)(effect, Step{warp, f, op, index, lanes}); }, op.decoded->effect);
+  if (watch_ != nullptr) watchLoad(warp, op, index);
 }
 
 bool Executor::arriveAtJoin(Warp& warp, std::size_t f) {
@@ -340,6 +343,14 @@ Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
 }
 
 void Executor::reportStuck() {
+  if (outcome_.has_unmodelled_synchronisation) {
+    for (const Warp& warp : cta_.warps) {
+      for (const Fragment& fragment : warp.fragments) {
+        const OpIndex at = std::min<OpIndex>(fragment.pc, static_cast<OpIndex>(program_.ops.size() - 1));
+        addLimit("the run could not go on past this wait, which an unmodelled instruction may end", program_.ops[at].instr);
+      }
+    }
+  }
   for (const Warp& warp : cta_.warps) {
     for (const Fragment& fragment : warp.fragments) outcome_.stuck.push_back(stuckAt(warp, fragment));
   }

@@ -9,6 +9,7 @@
 #include "analyzer/machine/launch.h"
 #include "analyzer/machine/outcome.h"
 #include "analyzer/machine/state.h"
+#include "analyzer/machine/used_reads.h"
 
 namespace handoff::machine {
 
@@ -19,6 +20,13 @@ struct Range {
   LaneMask lanes = 0;
 };
 
+/// Loads to follow during a run, and what became of their values (bit i: read i).
+struct ReadWatch {
+  std::vector<ReadInstance> reads;
+  std::uint64_t seen = 0, used = 0;
+  bool is_complete = false;  ///< the run came to its end
+};
+
 class Executor {
  public:
   /// Global buffers that the kernel both stores to and copies from; only those need a shadow.
@@ -26,6 +34,7 @@ class Executor {
   Executor(const Program& program, const Launch& launch, const RunOptions& options, Buffers tracked = {});
 
   Outcome run();
+  void watch(ReadWatch* watch) { watch_ = watch; }
   /// After a run: buffers that it stored to and copied from.
   Buffers sharedBuffers() const;
 
@@ -69,18 +78,18 @@ class Executor {
   void operator()(const ptx::SetMaxNReg&, const Step&) {}
   // Parsed and recognised, not yet executed: each becomes a limit that names the instruction.
   void operator()(const ptx::StoreBulk&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::ClusterBarrier&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::BulkCopy&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::TensorCopy&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::ClusterBarrier&, const Step& step) { notModelledSynchronisation(step); }
+  void operator()(const ptx::BulkCopy&, const Step& step) { notModelledSynchronisation(step); }
+  void operator()(const ptx::TensorCopy&, const Step& step) { notModelledSynchronisation(step); }
   void operator()(const ptx::BulkPrefetch&, const Step&) {}
   void operator()(const ptx::BulkCommit&, const Step& step) { notModelled(step); }
   void operator()(const ptx::BulkWait&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::AsyncStore&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::AsyncStore&, const Step& step) { notModelledSynchronisation(step); }
   void operator()(const ptx::TensormapEdit&, const Step& step) { notModelled(step); }
   void operator()(const ptx::Wgmma&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::Tcgen05&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::GridDepControl&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::ClusterLaunchControl&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::Tcgen05&, const Step& step) { notModelledSynchronisation(step); }
+  void operator()(const ptx::GridDepControl&, const Step& step) { notModelledSynchronisation(step); }
+  void operator()(const ptx::ClusterLaunchControl&, const Step& step) { notModelledSynchronisation(step); }
 
  private:
   // --- scheduling (executor.cpp) ---
@@ -109,6 +118,10 @@ class Executor {
   struct SilentRegion { bool is_silent = false; std::vector<Slot> written; };
   const SilentRegion& silentRegion(OpIndex branch);
   void notModelled(const Step& step);
+  void notModelledSynchronisation(const Step& step) {
+    outcome_.has_unmodelled_synchronisation = true;
+    notModelled(step);
+  }
   void forgetDestinations(const Step& step);
 
   // --- operands ---
@@ -159,7 +172,8 @@ class Executor {
   void checkAgainstReaders(const Cell& cell, EventId event, unsigned lane, std::uint64_t address, ptx::Space space);
   void report(Access first, Access second, const Cell& cell, std::uint64_t address, ptx::Space space,
               bool reader_is_first);
-  bool readerKnewPrevious(const Cell& cell, Access reader, bool reader_is_first, bool& saw) const;
+  void notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const;
+  void noteCopy(Conflict& conflict) const;
 
   // --- synchronisation (transfer/barrier.cpp, copy.cpp, mbarrier.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes: the others, whose guard failed, go on to the next
@@ -180,6 +194,12 @@ class Executor {
   void wakePollers();
   std::uint64_t sharedOffset(std::uint64_t address) const { return address - kSharedBaseAddress; }
 
+  // --- used_reads.cpp ---
+  std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
+  void setWatched(Warp& warp, const Arg& arg, std::uint64_t bits, bool keeps_old);
+  void watchStep(Warp& warp, const Op& op, LaneMask lanes);
+  void watchLoad(Warp& warp, const Op& op, OpIndex index);
+
   void addMisuse(const Step& step, Misuse misuse);
   void addLimit(std::string reason, std::uint32_t instr);
 
@@ -190,6 +210,7 @@ class Executor {
   const RunOptions& options_;
   Outcome outcome_;
   ReadSets read_sets_;
+  ReadWatch* watch_ = nullptr;
   struct { EventId event = 0; LaneMask lanes = 0; WriteId write = 0; } asked_;
   Cta cta_;
   Lanes unknown_lanes_;
@@ -200,7 +221,14 @@ class Executor {
   std::chrono::steady_clock::time_point deadline_;
   std::vector<SilentRegion> silent_regions_;
   std::vector<std::uint8_t> silent_known_;
-  std::set<std::tuple<std::uint32_t, std::uint32_t, int>> reported_;  ///< by the sites of both accesses
+  /// Conflicts kept of one pair of statements: one for each execution of the read, up to a bound, because some of
+  /// those reads may turn out to be unused (used_reads.h).
+  static constexpr std::size_t kMaxReported = 16;
+  struct Reported {
+    std::vector<EventId> readers;
+    std::size_t first = 0;  ///< index into Outcome::conflicts
+  };
+  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, Reported> reported_;
   std::set<std::tuple<OpIndex, int>> misused_;
   std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::set<OpIndex> out_of_range_;

@@ -40,6 +40,8 @@ class MbarrierObject {
   void dropExpected(std::uint32_t count) { expected_ -= count > expected_ ? expected_ : count; }
   /// cp.async.mbarrier.arrive without .noinc raises the pending count first.
   void raisePending() { ++pending_; }
+  /// No arrival and no byte of the open phase is outstanding.
+  bool isIdle() const { return pending_ == expected_ && transactions_ == 0; }
   /// True when an arrival with this count would go below zero.
   bool wouldUnderflow(std::uint32_t count) const { return count > pending_; }
 

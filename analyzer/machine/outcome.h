@@ -24,6 +24,7 @@ struct Conflict {
   Access first, second;
   ptx::Space space = ptx::Space::kShared;
   std::uint64_t address = 0;
+  bool has_more = false;         ///< the two statements conflict more often than was kept
   bool is_source = false;        ///< the copy's access is the read of its global source
   bool same_thread = false;
   bool start_ordered = false;    ///< the start of `first` (the issue of a copy) is ordered before `second`
@@ -34,6 +35,10 @@ struct Conflict {
   /// Contents before the write of the pair: the reader was ordered after them, so they may be what it wanted.
   bool has_previous_tile = false;
   bool reader_saw_previous = false;  ///< the same statement of the reader had read those contents before
+  bool reader_used_previous = false; ///< some statement of the reader had
+  /// When `first` is a copy: an mbarrier phase tracks it, but not one that the reader has waited for.
+  bool is_tracked = false;
+  bool has_cta_barrier = false;      ///< the issuer passed a CTA barrier between the copy and `second`
 };
 
 /// A single operation that breaks a rule by itself.
@@ -79,6 +84,8 @@ struct Outcome {
   std::vector<Misuse> misuses;
   std::vector<Stuck> stuck;         ///< non-empty: the run ended in a hang
   std::vector<RunLimit> limits;
+  /// An instruction that may complete barriers was met and could not be executed: nothing follows from a wait.
+  bool has_unmodelled_synchronisation = false;
   std::uint64_t steps = 0;          ///< executed warp instructions
   std::uint32_t exited_threads = 0; ///< threads that had left when the run hung
   EventLog log;

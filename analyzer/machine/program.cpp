@@ -31,9 +31,9 @@ class Lowering {
     program_.function = inlineCalls(module, kernel, program_.locations);
   }
 
-  Result<Program> run() {
+  Result<Program> run(bool whole) {
     const ptx::Function& function = program_.function;
-    slice_ = computeSlice(function);
+    slice_ = whole ? wholeFunction(function) : computeSlice(function);
     program_.needs_shared_contents = slice_.needs_shared_contents;
     program_.depends_on_block = slice_.depends_on_block;
     program_.has_async_copies = slice_.has_async_copies;
@@ -395,11 +395,23 @@ const SharedVariable* Program::sharedAt(std::uint64_t address) const {
   return best;
 }
 
-Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel) {
+namespace {
+
+Result<Program> build(const ptx::Module& module, const ptx::Function& kernel, bool whole) {
   if (kernel.is_declaration) {
     return Error{"kernel '" + kernel.name + "' is only declared", {module.file, kernel.ptx_line, 0}};
   }
-  return Lowering(module, kernel).run();
+  return Lowering(module, kernel).run(whole);
+}
+
+}  // namespace
+
+Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel) {
+  return build(module, kernel, /*whole=*/false);
+}
+
+Result<Program> buildWholeProgram(const ptx::Module& module, const ptx::Function& kernel) {
+  return build(module, kernel, /*whole=*/true);
 }
 
 }  // namespace handoff::machine

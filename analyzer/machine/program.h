@@ -106,6 +106,8 @@ struct Program {
 
 /// Errors: the kernel has no body, a call cannot be resolved to a bounded program (recursion).
 Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel);
+/// The same with every instruction kept, for questions about data (used_reads.h).
+Result<Program> buildWholeProgram(const ptx::Module& module, const ptx::Function& kernel);
 
 /// The kernel with every call to a function of the module replaced by its body. Recursive or indirect calls and
 /// functions without a body stay as calls.

@@ -9,7 +9,7 @@
 //   anything       -> cp.async      the first access is ordered before the *issue*, since a body starts after all
 //                                   earlier instructions of its thread
 // Races between strong accesses (atomics, volatile, qualified loads and stores) are none.
-#include <variant>
+#include <algorithm>
 
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/executor.h"
@@ -54,8 +54,8 @@ bool Executor::isOrdered(EventId first, unsigned first_lane, const Warp& observe
   return isStartOrdered(first, first_lane, observer, lane);
 }
 
-// Whether the reader was ordered after the contents before the write of the pair, and had read them already.
-bool Executor::readerKnewPrevious(const Cell& cell, Access reader, bool reader_is_first, bool& saw) const {
+// What the reader had to do with the contents before the write of the pair.
+void Executor::notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const {
   const Event& event = outcome_.log[reader.event];
   const Warp& warp = cta_.warps[event.warp];
   // If the reader came first, the contents before the refill are still the cell's last write.
@@ -63,11 +63,30 @@ bool Executor::readerKnewPrevious(const Cell& cell, Access reader, bool reader_i
   const ReadSetId reads = reader_is_first ? cell.reads : cell.previous_reads;
   read_sets_.forEach(reads, [&](const ReadSets::Node& node) {
     const Event& other = outcome_.log[node.event];
-    if (other.warp != event.warp || other.site != event.site || !(node.lanes & laneBit(reader.lane))) return true;
-    saw |= reader_is_first ? (node.repeated & laneBit(reader.lane)) != 0 : other.epoch < event.epoch;
+    if (other.warp != event.warp || !(node.lanes & laneBit(reader.lane))) return true;
+    conflict.reader_used_previous |= node.event != reader.event;
+    if (other.site != event.site) return true;
+    conflict.reader_saw_previous |=
+        reader_is_first ? (node.repeated & laneBit(reader.lane)) != 0 : other.epoch < event.epoch;
     return true;
   });
-  return previous != 0 && isOrdered(eventOf(previous), laneOf(previous), warp, reader.lane);
+  conflict.has_previous_tile = previous != 0 && isOrdered(eventOf(previous), laneOf(previous), warp, reader.lane);
+}
+
+void Executor::noteCopy(Conflict& conflict) const {
+  const Access copy = conflict.first;
+  const Event& issue = outcome_.log[copy.event];
+  const CopyGroups& groups = cta_.warps[issue.warp].copies;
+  conflict.group = outcome_.log.groupOf(copy.event, copy.lane);
+  conflict.is_committed = groups.isCommitted(copy.lane, conflict.group);
+  conflict.is_retired = groups.isRetired(copy.lane, conflict.group);
+  if (const auto* wait = groups.lastWaitAfter(copy.lane, copy.event)) conflict.wait = *wait;
+  for (const CopyGroups::Tracked& tracked : groups.tracked(copy.lane)) conflict.is_tracked |= copy.event < tracked.upto;
+  for (EventId id = copy.event + 1; id < conflict.second.event && !conflict.has_cta_barrier; ++id) {
+    const Event& event = outcome_.log[id];
+    conflict.has_cta_barrier =
+        event.kind == EventKind::kCtaSync && event.warp == issue.warp && (event.lanes & laneBit(copy.lane)) != 0;
+  }
 }
 
 void Executor::report(Access first, Access second, const Cell& cell, std::uint64_t address, ptx::Space space,
@@ -76,7 +95,15 @@ void Executor::report(Access first, Access second, const Cell& cell, std::uint64
   const Event& b = outcome_.log[second.event];
   const bool is_read_write = reader_is_first || b.kind == EventKind::kRead;
   const int kind = reader_is_first ? 1 : b.kind == EventKind::kRead ? 2 : 3;
-  if (!reported_.emplace(a.site, b.site, kind).second) return;
+  Reported& known = reported_[{a.site, b.site, kind}];
+  const EventId reader = is_read_write ? (reader_is_first ? first.event : second.event) : 0;
+  if (std::find(known.readers.begin(), known.readers.end(), reader) != known.readers.end()) return;
+  if (known.readers.size() >= kMaxReported) {
+    outcome_.conflicts[known.first].has_more = true;
+    return;
+  }
+  if (known.readers.empty()) known.first = outcome_.conflicts.size();
+  known.readers.push_back(reader);
   const Warp& observer = cta_.warps[b.warp];
   Conflict conflict;
   conflict.first = first;
@@ -86,17 +113,8 @@ void Executor::report(Access first, Access second, const Cell& cell, std::uint64
   conflict.is_source = space == ptx::Space::kGlobal;
   conflict.same_thread = a.warp == b.warp && first.lane == second.lane;
   conflict.start_ordered = isStartOrdered(first.event, first.lane, observer, second.lane);
-  if (a.kind == EventKind::kCopy) {
-    const CopyGroups& groups = cta_.warps[a.warp].copies;
-    conflict.group = outcome_.log.groupOf(first.event, first.lane);
-    conflict.is_committed = groups.isCommitted(first.lane, conflict.group);
-    conflict.is_retired = groups.isRetired(first.lane, conflict.group);
-    if (const auto* wait = groups.lastWaitAfter(first.lane, first.event)) conflict.wait = *wait;
-  }
-  if (is_read_write) {
-    const Access reader = reader_is_first ? first : second;
-    conflict.has_previous_tile = readerKnewPrevious(cell, reader, reader_is_first, conflict.reader_saw_previous);
-  }
+  if (a.kind == EventKind::kCopy) noteCopy(conflict);
+  if (is_read_write) notePrevious(cell, reader_is_first ? first : second, reader_is_first, conflict);
   outcome_.conflicts.push_back(conflict);
 }
 

@@ -217,6 +217,14 @@ class Closure {
 
 }  // namespace
 
+Slice wholeFunction(const ptx::Function& function) {
+  Slice slice = computeSlice(function);
+  slice.is_executed.assign(function.instructions.size(), true);
+  slice.is_register_needed.assign(function.registers.size(), true);
+  slice.needs_local_contents = true;
+  return slice;
+}
+
 Slice computeSlice(const ptx::Function& function) {
   Slice slice = Closure(function, /*with_global_addresses=*/true).run();
   slice.depends_on_block = Closure(function, /*with_global_addresses=*/false).run().depends_on_block;

@@ -17,6 +17,9 @@ struct Slice {
   bool has_async_copies = false;
 };
 
+/// A slice that leaves nothing out.
+Slice wholeFunction(const ptx::Function& function);
+
 /// `function` must have its calls inlined. Flow-insensitive: a register needed anywhere is needed everywhere.
 Slice computeSlice(const ptx::Function& function);
 

@@ -65,6 +65,7 @@ struct Warp {
   std::shared_ptr<Clock> released_by_fence;
   Clock to_acquire;
   bool has_to_acquire = false;
+  std::vector<std::uint64_t> watched;  ///< by register: the watched loads whose value it may hold (used_reads.h)
   bool has_polled_flag = false;      ///< read a strong location since the last progress anywhere
 };
 

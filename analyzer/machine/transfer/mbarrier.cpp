@@ -73,7 +73,7 @@ void Executor::initMbarrier(const Step& step, std::uint64_t address, LaneMask la
   if (is_new) ++next_actor_;
   if (it->second.isLive()) {
     addMisuse(step, {.kind = Misuse::Kind::kReinitialized, .event = event, .lanes = lanes, .address = address,
-                     .other = it->second.initEvent()});
+                     .value = it->second.isIdle(), .other = it->second.initEvent()});
   }
   it->second.init(static_cast<std::uint32_t>(*count), event);
   progress();

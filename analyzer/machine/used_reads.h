@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the value of a racing read is ever used.
+//
+// Software pipelines load one step ahead; the load of the step that never comes races with whatever the memory is used
+// for next, and its value is dropped. Such a read is no defect of the hand-over. The question is about data, which the
+// protocol slice leaves out, so it is asked of the whole program, on the path that the run takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/machine/launch.h"
+#include "analyzer/machine/outcome.h"
+#include "analyzer/machine/program.h"
+
+namespace handoff::machine {
+
+/// One execution of a shared-memory load.
+struct ReadInstance {
+  std::uint16_t warp = 0;
+  std::uint32_t instr = 0;
+  std::uint32_t pass = 0;   ///< as Event::pass
+};
+
+/// For each read: false only when the run ended and nothing but moves ever read the loaded registers.
+std::vector<bool> usedReads(const Program& whole, const Launch& launch, const RunOptions& options,
+                            const std::vector<ReadInstance>& reads);
+
+}  // namespace handoff::machine
