@@ -176,8 +176,12 @@ class Collector {
     const bool by_wait = cause == Cause::kInsufficientWait || cause == Cause::kMissingCommit;
     const std::uint32_t anchor =
         by_wait && conflict.wait ? run_.program.ops[run_.outcome.log[conflict.wait->event].op].instr : diagnosis.primary_instr;
+    // The same two statements race in both orders: one finding.
+    const std::pair<std::uint32_t, std::uint32_t> sites = std::minmax(siteOf(conflict.first), siteOf(conflict.second));
+    if (const auto met = by_sites_.find(sites); met != by_sites_.end()) return;
     const auto key = std::pair(diagnosis.finding.rule, userLine(anchor));
     const auto [it, is_new] = by_cause_.try_emplace(key, result_.size());
+    by_sites_.emplace(sites, it->second);
     if (is_new) {
       result_.push_back(std::move(diagnosis));
     } else {
@@ -216,6 +220,7 @@ class Collector {
   std::vector<Diagnosis> result_;
   std::set<std::uint32_t> explained_;
   std::map<std::pair<std::string, std::string>, std::size_t> by_cause_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> by_sites_;
 };
 
 }  // namespace
@@ -223,16 +228,21 @@ class Collector {
 std::vector<Diagnosis> diagnose(const Run& run) {
   Collector collector(run);
   // Two writes that meet are mostly the consequence of a hand-over that is missing anyway.
+  // And a refill that came too early is often met as an unordered read as well; the first name is the better one.
   std::vector<const Conflict*> overlaps;
+  std::vector<std::pair<const Conflict*, Cause>> unordered;
   for (const Conflict& conflict : run.outcome.conflicts) {
     const auto cause = classify(conflict, run.outcome);
     if (!cause) continue;
     if (*cause == Cause::kOverlap) {
       overlaps.push_back(&conflict);
+    } else if (*cause == Cause::kMissingBarrier) {
+      unordered.emplace_back(&conflict, *cause);
     } else {
       collector.add(conflict, *cause);
     }
   }
+  for (const auto& [conflict, cause] : unordered) collector.add(*conflict, cause);
   for (const Conflict* conflict : overlaps) {
     if (!collector.isExplained(*conflict)) collector.add(*conflict, Cause::kOverlap);
   }

@@ -139,15 +139,16 @@ class KernelAnalysis {
   // Conflicts with a read whose value goes nowhere are no defect.
   void dropUnusedReads(const Scenario& scenario, const machine::RunOptions& options, machine::Outcome& outcome,
                        const machine::Program& program) {
-    std::vector<machine::ReadInstance> reads;
+    std::vector<std::vector<machine::ReadInstance>> reads;
     std::vector<std::size_t> owner;
     for (std::size_t i = 0; i < outcome.conflicts.size(); ++i) {
       const machine::Conflict& conflict = outcome.conflicts[i];
-      for (const machine::Access access : {conflict.first, conflict.second}) {
-        const machine::Event& event = outcome.log[access.event];
-        if (event.kind != machine::EventKind::kRead) continue;
-        reads.push_back({event.warp, program.ops[event.op].instr, event.pass});
-        owner.push_back(i);
+      if (conflict.reads.empty() || conflict.has_more) continue;
+      owner.push_back(i);
+      auto& group = reads.emplace_back();
+      for (const machine::EventId id : conflict.reads) {
+        const machine::Event& event = outcome.log[id];
+        group.push_back({event.warp, program.ops[event.op].instr, event.pass});
       }
     }
     if (reads.empty()) return;
@@ -157,12 +158,8 @@ class KernelAnalysis {
       whole_program_ = std::move(*whole);
     }
     const std::vector<bool> used = machine::usedReads(*whole_program_, scenario.launch, options, reads);
-    std::set<std::size_t> dropped;
-    for (std::size_t r = 0; r < reads.size(); ++r) {
-      if (!used[r] && !outcome.conflicts[owner[r]].has_more) dropped.insert(owner[r]);
-    }
-    for (auto it = dropped.rbegin(); it != dropped.rend(); ++it) {
-      outcome.conflicts.erase(outcome.conflicts.begin() + static_cast<std::ptrdiff_t>(*it));
+    for (std::size_t r = reads.size(); r-- > 0;) {
+      if (!used[r]) outcome.conflicts.erase(outcome.conflicts.begin() + static_cast<std::ptrdiff_t>(owner[r]));
     }
   }
 

@@ -20,9 +20,10 @@ struct Range {
   LaneMask lanes = 0;
 };
 
-/// Loads to follow during a run, and what became of their values (bit i: read i).
+/// Loads to follow during a run, and what became of their values, by group.
 struct ReadWatch {
   std::vector<ReadInstance> reads;
+  std::vector<unsigned> bits;  ///< of each read
   std::uint64_t seen = 0, used = 0;
   bool is_complete = false;  ///< the run came to its end
 };
@@ -221,14 +222,10 @@ class Executor {
   std::chrono::steady_clock::time_point deadline_;
   std::vector<SilentRegion> silent_regions_;
   std::vector<std::uint8_t> silent_known_;
-  /// Conflicts kept of one pair of statements: one for each execution of the read, up to a bound, because some of
-  /// those reads may turn out to be unused (used_reads.h).
-  static constexpr std::size_t kMaxReported = 16;
-  struct Reported {
-    std::vector<EventId> readers;
-    std::size_t first = 0;  ///< index into Outcome::conflicts
-  };
-  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, Reported> reported_;
+  /// By the sites of both accesses: index into Outcome::conflicts. The executions of the read are all kept, up to a
+  /// bound, because some of them may turn out to be unused (used_reads.h).
+  static constexpr std::size_t kMaxReads = 1024;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
   std::set<std::tuple<OpIndex, int>> misused_;
   std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::set<OpIndex> out_of_range_;

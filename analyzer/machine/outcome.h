@@ -24,7 +24,8 @@ struct Conflict {
   Access first, second;
   ptx::Space space = ptx::Space::kShared;
   std::uint64_t address = 0;
-  bool has_more = false;         ///< the two statements conflict more often than was kept
+  std::vector<EventId> reads;    ///< every execution of the reading statement that conflicts so, oldest first
+  bool has_more = false;         ///< `reads` is incomplete
   bool is_source = false;        ///< the copy's access is the read of its global source
   bool same_thread = false;
   bool start_ordered = false;    ///< the start of `first` (the issue of a copy) is ordered before `second`

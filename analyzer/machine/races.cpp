@@ -95,21 +95,22 @@ void Executor::report(Access first, Access second, const Cell& cell, std::uint64
   const Event& b = outcome_.log[second.event];
   const bool is_read_write = reader_is_first || b.kind == EventKind::kRead;
   const int kind = reader_is_first ? 1 : b.kind == EventKind::kRead ? 2 : 3;
-  Reported& known = reported_[{a.site, b.site, kind}];
   const EventId reader = is_read_write ? (reader_is_first ? first.event : second.event) : 0;
-  if (std::find(known.readers.begin(), known.readers.end(), reader) != known.readers.end()) return;
-  if (known.readers.size() >= kMaxReported) {
-    outcome_.conflicts[known.first].has_more = true;
+  const auto [known, is_new] = reported_.try_emplace({a.site, b.site, kind}, outcome_.conflicts.size());
+  if (!is_new) {
+    Conflict& conflict = outcome_.conflicts[known->second];
+    if (reader == 0 || std::find(conflict.reads.rbegin(), conflict.reads.rend(), reader) != conflict.reads.rend()) return;
+    conflict.has_more |= conflict.reads.size() >= kMaxReads;
+    if (!conflict.has_more) conflict.reads.push_back(reader);
     return;
   }
-  if (known.readers.empty()) known.first = outcome_.conflicts.size();
-  known.readers.push_back(reader);
   const Warp& observer = cta_.warps[b.warp];
   Conflict conflict;
   conflict.first = first;
   conflict.second = second;
   conflict.space = space;
   conflict.address = address;
+  if (reader != 0) conflict.reads.push_back(reader);
   conflict.is_source = space == ptx::Space::kGlobal;
   conflict.same_thread = a.warp == b.warp && first.lane == second.lane;
   conflict.start_ordered = isStartOrdered(first.event, first.lane, observer, second.lane);

@@ -2,6 +2,7 @@
 // Taint of watched loads through the registers of a warp.
 #include "analyzer/machine/used_reads.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "analyzer/machine/executor.h"
@@ -10,20 +11,33 @@ namespace handoff::machine {
 
 namespace {
 
-constexpr std::size_t kMaxWatched = 64;
+/// Groups followed in one run (bits of a word), and runs spent on the question; what is left over counts as used.
+constexpr std::size_t kGroupsPerRun = 64;
+constexpr std::size_t kMaxRuns = 3;
 
 }  // namespace
 
 std::vector<bool> usedReads(const Program& whole, const Launch& launch, const RunOptions& options,
-                            const std::vector<ReadInstance>& reads) {
-  std::vector<bool> used(reads.size(), true);
-  ReadWatch watch;
-  for (std::size_t i = 0; i < std::min(reads.size(), kMaxWatched); ++i) watch.reads.push_back(reads[i]);
-  Executor executor(whole, launch, options);
-  executor.watch(&watch);
-  const Outcome outcome = executor.run();
-  if (!watch.is_complete) return used;
-  for (std::size_t i = 0; i < watch.reads.size(); ++i) used[i] = ((watch.used >> i) & 1) != 0 || !((watch.seen >> i) & 1);
+                            const std::vector<std::vector<ReadInstance>>& groups) {
+  std::vector<bool> used(groups.size(), true);
+  for (std::size_t run = 0; run < kMaxRuns && run * kGroupsPerRun < groups.size(); ++run) {
+    const std::size_t begin = run * kGroupsPerRun, end = std::min(begin + kGroupsPerRun, groups.size());
+    ReadWatch watch;
+    for (std::size_t group = begin; group < end; ++group) {
+      for (const ReadInstance& read : groups[group]) {
+        watch.reads.push_back(read);
+        watch.bits.push_back(static_cast<unsigned>(group - begin));
+      }
+    }
+    Executor executor(whole, launch, options);
+    executor.watch(&watch);
+    executor.run();
+    if (!watch.is_complete) return used;
+    for (std::size_t group = begin; group < end; ++group) {
+      const std::uint64_t bit = std::uint64_t{1} << (group - begin);
+      used[group] = (watch.used & bit) != 0 || (watch.seen & bit) == 0;
+    }
+  }
   return used;
 }
 
@@ -57,12 +71,19 @@ void Executor::watchStep(Warp& warp, const Op& op, LaneMask lanes) {
 
 // After a load ran: its destinations carry the watch.
 void Executor::watchLoad(Warp& warp, const Op& op, OpIndex index) {
+  if (!std::holds_alternative<ptx::Load>(op.decoded->effect) && !std::holds_alternative<ptx::LdMatrix>(op.decoded->effect) &&
+      !std::holds_alternative<ptx::WmmaLoad>(op.decoded->effect)) {
+    return;
+  }
+  std::uint64_t bits = 0;
   for (std::size_t i = 0; i < watch_->reads.size(); ++i) {
     const ReadInstance& read = watch_->reads[i];
-    if (read.warp != warp.id || read.instr != op.instr || read.pass != warp.passes[index]) continue;
-    watch_->seen |= std::uint64_t{1} << i;
-    for (std::uint32_t d = 0; d < op.dst_count; ++d) setWatched(warp, arg(op, d), std::uint64_t{1} << i, /*keeps_old=*/true);
+    const bool is_it = read.warp == warp.id && read.instr == op.instr && read.pass == warp.passes[index];
+    if (is_it) bits |= std::uint64_t{1} << watch_->bits[i];
   }
+  if (bits == 0) return;
+  watch_->seen |= bits;
+  for (std::uint32_t d = 0; d < op.dst_count; ++d) setWatched(warp, arg(op, d), bits, /*keeps_old=*/true);
 }
 
 }  // namespace handoff::machine

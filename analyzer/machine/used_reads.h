@@ -22,8 +22,8 @@ struct ReadInstance {
   std::uint32_t pass = 0;   ///< as Event::pass
 };
 
-/// For each read: false only when the run ended and nothing but moves ever read the loaded registers.
+/// For each group of reads: false only when the run ended and nothing but moves ever read what any of them loaded.
 std::vector<bool> usedReads(const Program& whole, const Launch& launch, const RunOptions& options,
-                            const std::vector<ReadInstance>& reads);
+                            const std::vector<std::vector<ReadInstance>>& groups);
 
 }  // namespace handoff::machine

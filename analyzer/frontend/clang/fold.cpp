@@ -314,7 +314,7 @@ Folded Folder::construct(const clang::CXXConstructExpr* expr, const Path& path, 
   // The body could change what the initialisers set.
   const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
   if (body == nullptr || !body->body_empty()) return std::nullopt;
-  Frame inner{frame, {}};
+  Frame inner{frame, llvm::DenseMap<const clang::ParmVarDecl*, const Expr*>()};
   for (unsigned i = 0; i < expr->getNumArgs() && i < definition->getNumParams(); ++i)
     inner.arguments[definition->getParamDecl(i)] = expr->getArg(i);
   for (const clang::CXXCtorInitializer* init : llvm::cast<clang::CXXConstructorDecl>(definition)->inits())
@@ -343,7 +343,7 @@ Folded Folder::call(const CallExpr* expr, const Path& path, const Frame* frame, 
   if (!callee->isDefined(definition)) return std::nullopt;
   const Expr* result = onlyReturn(definition);
   if (result == nullptr) return std::nullopt;
-  Frame inner{frame, {}};
+  Frame inner{frame, llvm::DenseMap<const clang::ParmVarDecl*, const Expr*>()};
   for (unsigned i = 0; i < expr->getNumArgs() && i < definition->getNumParams(); ++i)
     inner.arguments[definition->getParamDecl(i)] = expr->getArg(i);
   return value(result, path, &inner, depth);

@@ -11,8 +11,8 @@ bool SharedClasses::isWanted(const clang::CXXRecordDecl& record) const {
   // hand.
   const bool is_library_name =
       llvm::StringSwitch<bool>(record.getName())
-          .Cases("barrier", "pipeline_shared_state", "atomic", "atomic_ref", "binary_semaphore", true)
-          .Cases("counting_semaphore", "latch", "__atomic_impl", "__barrier_base", "__pipeline_stage", true)
+          .Cases({"barrier", "pipeline_shared_state", "atomic", "atomic_ref", "binary_semaphore"}, true)
+          .Cases({"counting_semaphore", "latch", "__atomic_impl", "__barrier_base", "__pipeline_stage"}, true)
           .Default(false);
   if (!is_library_name && attempt_.applied.shared_records.empty()) return false;
   const std::string name = record.getQualifiedNameAsString();
