@@ -82,10 +82,10 @@ class ReadSets {
 /// The shadow of one linear range (the shared memory of a CTA).
 class Shadow {
  public:
-  Shadow(std::uint64_t bytes, unsigned granule) : granule_(granule), cells_((bytes + granule - 1) / granule) {}
+  Shadow(std::uint64_t bytes, unsigned granule) : granule_(granule), bytes_(bytes), cells_((bytes + granule - 1) / granule) {}
 
   unsigned granule() const { return granule_; }
-  std::uint64_t bytes() const { return cells_.size() * granule_; }
+  std::uint64_t bytes() const { return bytes_; }
   Cell& at(std::uint64_t offset) { return cells_[offset / granule_]; }
   bool contains(std::uint64_t offset, std::uint64_t size) const {
     return offset < bytes() && size <= bytes() - offset;
@@ -93,6 +93,7 @@ class Shadow {
 
  private:
   unsigned granule_;
+  std::uint64_t bytes_;  ///< the last cell may reach beyond
   std::vector<Cell> cells_;
 };
 
