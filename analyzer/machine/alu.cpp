@@ -155,7 +155,7 @@ U widthOfResult(const Operation& o) {
 U divide(const Operation& o, unsigned l, bool remainder) {
   if (o.b(l) == 0) return remainder ? o.a(l) : o.mask;
   if (o.is_signed) {
-    if (o.sb(l) == -1) return remainder ? 0 : static_cast<U>(-static_cast<S>(o.a(l))) & o.mask;
+    if (o.sb(l) == -1) return remainder ? 0 : (~o.a(l) + 1) & o.mask;  // the least number overflows
     return static_cast<U>(remainder ? o.sa(l) % o.sb(l) : o.sa(l) / o.sb(l)) & o.mask;
   }
   return remainder ? o.a(l) % o.b(l) : o.a(l) / o.b(l);
@@ -188,14 +188,14 @@ void arithmetic(const Operation& o, AluOp op, Lanes& out) {
     }
     case AluOp::kSad:
       each(out, [&](unsigned l) {
-        const U difference = o.is_signed ? static_cast<U>(o.sa(l) > o.sb(l) ? o.sa(l) - o.sb(l) : o.sb(l) - o.sa(l))
+        const U difference = o.is_signed ? (o.sa(l) > o.sb(l) ? o.a(l) - o.b(l) : o.b(l) - o.a(l))
                                          : std::max(o.a(l), o.b(l)) - std::min(o.a(l), o.b(l));
         return (difference + o.c(l)) & o.mask;
       });
       break;
     case AluOp::kDiv: each(out, [&](unsigned l) { return divide(o, l, /*remainder=*/false); }); break;
     case AluOp::kRem: each(out, [&](unsigned l) { return divide(o, l, /*remainder=*/true); }); break;
-    case AluOp::kAbs: each(out, [&](unsigned l) { return static_cast<U>(o.sa(l) < 0 ? -o.sa(l) : o.sa(l)) & o.mask; }); break;
+    case AluOp::kAbs: each(out, [&](unsigned l) { return (o.sa(l) < 0 ? ~o.a(l) + 1 : o.a(l)) & o.mask; }); break;
     case AluOp::kNeg: each(out, [&](unsigned l) { return (~o.a(l) + 1) & o.mask; }); break;
     case AluOp::kMin:
       each(out, [&](unsigned l) {
@@ -366,6 +366,12 @@ void addresses(const Operation& o, AluOp op, Lanes& out) {
   }
 }
 
+// Modifiers that change the result and that nothing here evaluates.
+bool isInexact(const Decoded& d, AluOp op) {
+  if (op == AluOp::kPrmt) return d.modifiers.size() > 2;  // .f4e and the like
+  return d.has("relu") || (d.has("sat") && op != AluOp::kCvt);
+}
+
 }  // namespace
 
 unsigned bitWidth(Type type) {
@@ -376,6 +382,11 @@ unsigned bitWidth(Type type) {
 
 Lanes evaluate(const Decoded& decoded, AluOp op, std::span<const Lanes* const> sources, Lanes* second) {
   Lanes out;
+  if (second != nullptr) second->unknown = kAllLanes;  // only setp computes it
+  if (isInexact(decoded, op)) {
+    out.unknown = kAllLanes;
+    return out;
+  }
   out.unknown = unionOfUnknown(sources);
   // "set.u32.s32" and "slct.u32.s32" name the result first; "setp" and the rest operate on the first type.
   const bool by_second = op == AluOp::kSet && decoded.type_count > 1;
