@@ -18,7 +18,9 @@ void Executor::assign(Warp& warp, const Arg& destination, const Lanes& lanes, La
 }
 
 void Executor::assignUnknown(Warp& warp, const Arg& destination, LaneMask mask) {
-  if (destination.slot != kNoSlot && destination.kind == Arg::Kind::kSlot) {
+  // The result of a call that stayed one is a .param variable: its operand is a constant, the variable's address.
+  const bool is_register = destination.kind == Arg::Kind::kSlot && destination.slot < warp.registers.size();
+  if (is_register) {
     warp.registers[destination.slot].unknown |= mask;
   }
   for (std::uint32_t i = 0; i < destination.count; ++i) {
