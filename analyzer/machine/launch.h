@@ -22,8 +22,8 @@ struct Launch {
 };
 
 struct RunOptions {
-  std::uint64_t max_steps = 50'000'000;   ///< executed warp instructions
-  std::uint64_t max_events = 30'000'000;  ///< logged events, 24 bytes each
+  std::uint64_t max_steps = 2'000'000;    ///< executed warp instructions
+  std::uint64_t max_events = 8'000'000;   ///< logged events, 28 bytes each
   double max_seconds = 60;                ///< wall time
   /// Which way a branch goes whose condition depends on data that the machine does not have.
   bool take_unknown_branches = false;
