@@ -66,6 +66,7 @@ Cause whyInFlight(const Conflict& conflict) {
 
 Cause readOfCopy(const Conflict& conflict, const Outcome& outcome) {
   if (conflict.start_ordered) return whyInFlight(conflict);
+  if (conflict.reader_got_new) return Cause::kPrematureOverwrite;
   if (conflict.has_previous_tile && !conflict.reader_saw_previous) return Cause::kPrematureOverwrite;
   if (conflict.is_retired || issuerWaitsLater(conflict.first.event, conflict.first.lane, outcome)) {
     return Cause::kMissingBarrier;
@@ -74,6 +75,7 @@ Cause readOfCopy(const Conflict& conflict, const Outcome& outcome) {
 }
 
 Cause overwriteOfRead(const Conflict& conflict, const Outcome& outcome) {
+  if (conflict.reader_got_new) return Cause::kPrematureOverwrite;
   if (conflict.has_previous_tile && !conflict.reader_saw_previous) return Cause::kPrematureOverwrite;
   const bool by_copy = outcome.log[conflict.second.event].kind == EventKind::kCopy;
   if (by_copy && !issuerWaitsLater(conflict.second.event, conflict.second.lane, outcome)) return Cause::kMissingWait;

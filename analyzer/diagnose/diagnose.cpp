@@ -117,6 +117,10 @@ class ConflictReporter {
     const bool reader_first = first_.kind == EventKind::kRead;
     const Access reader = reader_first ? conflict_.first : conflict_.second;
     const Access writer = reader_first ? conflict_.second : conflict_.first;
+    if (conflict_.same_thread) {
+      return "'" + place_ + "' is overwritten by a copy of " + threadOf(writer) +
+             " before that thread has read its old contents: the slot is filled one turn too early";
+    }
     return "'" + place_ + "' is overwritten by a " + (isCopy(run_.outcome.log[writer.event]) ? "copy" : "store") +
            " of " + threadOf(writer) + " while " + threadOf(reader) + " may still read its old contents";
   }

@@ -24,11 +24,18 @@ constexpr std::uint64_t kStepsPerTimeCheck = 16'384;
 }  // namespace
 
 Outcome run(const Program& program, const Launch& launch, const RunOptions& options) {
-  Executor first(program, launch, options);
-  Outcome outcome = first.run();
-  // Few kernels write a buffer that they also copy from. Those that do run again, now with a shadow for it.
-  const Executor::Buffers shared = first.sharedBuffers();
-  return shared.empty() ? std::move(outcome) : Executor(program, launch, options, shared).run();
+  // Two guesses make the usual run cheap, and are corrected by running again: how fine shared memory is accessed
+  // (generic addresses do not tell before they are met), and that no buffer is both written and copied from.
+  Executor::Setup setup{.tracked = {}, .granule = program.shared_granule};
+  while (true) {
+    Executor executor(program, launch, options, setup);
+    Outcome outcome = executor.run();
+    const Executor::Buffers shared = executor.sharedBuffers();
+    const bool is_fine = executor.neededGranule() >= setup.granule && (shared.empty() || !setup.tracked.empty());
+    if (is_fine) return outcome;
+    setup.granule = std::min(setup.granule, executor.neededGranule());
+    if (!shared.empty()) setup.tracked = shared;
+  }
 }
 
 Executor::Buffers Executor::sharedBuffers() const {
@@ -39,9 +46,9 @@ Executor::Buffers Executor::sharedBuffers() const {
   return shared;
 }
 
-Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Buffers tracked)
-    : program_(program), launch_(launch), options_(options), read_sets_(outcome_.log),
-      tracked_buffers_(std::move(tracked)) {
+Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup)
+    : program_(program), launch_(launch), options_(options), read_sets_(outcome_.log), setup_(std::move(setup)),
+      needed_granule_(setup_.granule) {
   unknown_lanes_.unknown = kAllLanes;
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -70,7 +77,7 @@ void Executor::initWarps() {
   const std::uint64_t end = program_.dynamic_shared_offset + launch_.dynamic_shared_bytes;
   const std::uint64_t shared_bytes =
       std::max(end, kSharedBase + program_.static_shared_bytes) - kSharedBase;
-  cta_.shadow = std::make_unique<Shadow>(shared_bytes, program_.shared_granule);
+  cta_.shadow = std::make_unique<Shadow>(shared_bytes, setup_.granule);
   if (program_.needs_shared_contents) cta_.shared.resize(shared_bytes);
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "analyzer/machine/launch.h"
 #include "analyzer/machine/outcome.h"
@@ -32,10 +33,16 @@ class Executor {
  public:
   /// Global buffers that the kernel both stores to and copies from; only those need a shadow.
   using Buffers = std::set<std::uint64_t>;
-  Executor(const Program& program, const Launch& launch, const RunOptions& options, Buffers tracked = {});
+  struct Setup {
+    Buffers tracked;
+    unsigned granule = 16;  ///< bytes of a shadow cell
+  };
+  Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup);
 
   Outcome run();
   void watch(ReadWatch* watch) { watch_ = watch; }
+  /// After a run: the granule that its accesses would have needed, if smaller than the one it had (it stopped then).
+  unsigned neededGranule() const { return needed_granule_; }
   /// After a run: buffers that it stored to and copied from.
   Buffers sharedBuffers() const;
 
@@ -175,6 +182,7 @@ class Executor {
               bool reader_is_first);
   void notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const;
   void noteCopy(Conflict& conflict) const;
+  void noteOrderedRead(WriteId write, const Event& read, LaneMask lanes);
 
   // --- synchronisation (transfer/barrier.cpp, copy.cpp, mbarrier.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes: the others, whose guard failed, go on to the next
@@ -215,7 +223,9 @@ class Executor {
   struct { EventId event = 0; LaneMask lanes = 0; WriteId write = 0; } asked_;
   Cta cta_;
   Lanes unknown_lanes_;
-  Buffers tracked_buffers_, stored_buffers_, copied_buffers_;
+  const Setup setup_;
+  unsigned needed_granule_;
+  Buffers stored_buffers_, copied_buffers_;
   std::uint64_t progress_ = 0;
   ActorId next_actor_ = 0;
   bool is_stopped_ = false;
@@ -226,6 +236,8 @@ class Executor {
   /// bound, because some of them may turn out to be unused (used_reads.h).
   static constexpr std::size_t kMaxReads = 1024;
   std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
+  /// By the write of a read-write conflict: the conflict, for the reader's later reads of what was written.
+  std::unordered_map<WriteId, std::size_t> followed_;
   std::set<std::tuple<OpIndex, int>> misused_;
   std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::set<OpIndex> out_of_range_;

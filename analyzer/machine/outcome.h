@@ -37,6 +37,7 @@ struct Conflict {
   bool has_previous_tile = false;
   bool reader_saw_previous = false;  ///< the same statement of the reader had read those contents before
   bool reader_used_previous = false; ///< some statement of the reader had
+  bool reader_got_new = false;       ///< later the reader met the new contents, in order: it had wanted the old ones
   /// When `first` is a copy: an mbarrier phase tracks it, but not one that the reader has waited for.
   bool is_tracked = false;
   bool has_cta_barrier = false;      ///< the issuer passed a CTA barrier between the copy and `second`

@@ -344,7 +344,8 @@ class Lowering {
     }
   }
 
-  // All accesses are naturally aligned, so the narrowest one is a grid that none of them crosses.
+  // All accesses are naturally aligned, so the narrowest one is a grid that none of them crosses. Generic accesses may
+  // be narrower; the run notices (machine::run).
   unsigned narrowestSharedAccess() const {
     unsigned narrowest = 16;
     for (std::uint32_t i = 0; i < program_.function.instructions.size(); ++i) {
@@ -362,14 +363,12 @@ class Lowering {
       return has_size ? static_cast<unsigned>(std::clamp<std::int64_t>(instr.operands[2].imm, 4, 16)) : 4;
     }
     const bool is_access = std::holds_alternative<ptx::Load>(effect) || std::holds_alternative<ptx::Store>(effect) ||
-                           std::holds_alternative<ptx::Atomic>(effect) || std::holds_alternative<ptx::WmmaLoad>(effect) ||
-                           std::holds_alternative<ptx::WmmaStore>(effect);
+                           std::holds_alternative<ptx::Atomic>(effect);
     const Space space = instr.decoded->space();
-    const bool may_be_shared = space == Space::kShared || space == Space::kSharedCluster || space == Space::kGeneric;
+    const bool is_shared = space == Space::kShared || space == Space::kSharedCluster;
     const unsigned bytes = ptx::byteSize(instr.decoded->type());
-    if (!is_access || !may_be_shared || bytes == 0) return kWidest;
-    const bool is_fragment = std::holds_alternative<ptx::WmmaLoad>(effect) || std::holds_alternative<ptx::WmmaStore>(effect);
-    return std::min(kWidest, is_fragment ? 4 : bytes * std::max(instr.decoded->vector, 1u));
+    if (!is_access || !is_shared || bytes == 0) return kWidest;
+    return std::min(kWidest, bytes * std::max(instr.decoded->vector, 1u));
   }
 
   const ptx::Module& module_;

@@ -91,7 +91,7 @@ struct Program {
   std::vector<std::uint8_t> const_bytes;    ///< contents of the const window
   std::vector<bool> const_known;
 
-  unsigned shared_granule = 4;      ///< bytes of one shadow cell: the narrowest access to shared memory
+  unsigned shared_granule = 4;      ///< bytes: the narrowest access that names shared memory
   bool needs_shared_contents = false;  ///< a value loaded from shared memory reaches an address, a branch or a barrier
   bool depends_on_block = false;    ///< %ctaid reaches more than global addresses
   bool has_async_copies = false;

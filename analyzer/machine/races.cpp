@@ -116,7 +116,20 @@ void Executor::report(Access first, Access second, const Cell& cell, std::uint64
   conflict.start_ordered = isStartOrdered(first.event, first.lane, observer, second.lane);
   if (a.kind == EventKind::kCopy) noteCopy(conflict);
   if (is_read_write) notePrevious(cell, reader_is_first ? first : second, reader_is_first, conflict);
+  if (is_read_write) {
+    const Access writer = reader_is_first ? second : first;
+    followed_.emplace(makeWrite(writer.event, writer.lane), outcome_.conflicts.size());
+  }
   outcome_.conflicts.push_back(conflict);
+}
+
+void Executor::noteOrderedRead(WriteId write, const Event& read, LaneMask lanes) {
+  const auto it = followed_.find(write);
+  if (it == followed_.end()) return;
+  Conflict& conflict = outcome_.conflicts[it->second];
+  const bool reader_is_first = outcome_.log[conflict.first.event].kind == EventKind::kRead;
+  const Access reader = reader_is_first ? conflict.first : conflict.second;
+  conflict.reader_got_new |= outcome_.log[reader.event].warp == read.warp && (lanes & laneBit(reader.lane)) != 0;
 }
 
 void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t address, ptx::Space space) {
@@ -131,7 +144,7 @@ void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t
       const Warp& observer = cta_.warps[read.warp];
       // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
       const bool shared = observer.clock.isShared(lanes);
-      bool asked = false;
+      bool asked = false, is_unordered = false;
       LaneMask rest = lanes;
       while (rest != 0) {
         const unsigned lane = lowestLane(rest);
@@ -141,8 +154,10 @@ void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t
         asked |= !is_writer;
         if (isOrdered(writer, writer_lane, observer, lane)) continue;
         report({writer, writer_lane}, {event, lane}, cell, address, space, /*reader_is_first=*/false);
+        is_unordered = true;
         break;
       }
+      if (!is_unordered && !followed_.empty()) noteOrderedRead(cell.write, read, lanes);
     }
   }
   cell.reads = read_sets_.add(cell.reads, event, lanes);
@@ -203,6 +218,7 @@ void forEachCell(std::uint64_t begin, std::uint64_t end, unsigned granule, CellA
 }  // namespace
 
 void Executor::readShared(const Range& range, EventId event) {
+  if (watch_ != nullptr) return;
   const unsigned granule = cta_.shadow->granule();
   forEachCell(range.address, range.address + range.bytes, granule,
               [&](std::uint64_t at) -> Cell& { return cta_.shadow->at(at - kSharedBase); },
@@ -210,6 +226,7 @@ void Executor::readShared(const Range& range, EventId event) {
 }
 
 void Executor::writeShared(const Range& range, EventId event) {
+  if (watch_ != nullptr) return;
   const unsigned granule = cta_.shadow->granule();
   const unsigned lane = lowestLane(range.lanes);
   forEachCell(range.address, range.address + range.bytes, granule,
@@ -220,7 +237,7 @@ void Executor::writeShared(const Range& range, EventId event) {
 bool Executor::isTrackedSource(std::uint64_t address, bool is_copy) {
   const std::uint64_t buffer = address >> kBufferShift;
   (is_copy ? copied_buffers_ : stored_buffers_).insert(buffer);
-  return tracked_buffers_.contains(buffer);
+  return setup_.tracked.contains(buffer);
 }
 
 void Executor::readGlobal(const Range& range, EventId event) {

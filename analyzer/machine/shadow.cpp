@@ -34,6 +34,7 @@ bool ReadSets::absorb(Node& old, Node& added, const Event& fresh) const {
   }
   const Event& before = log_[old.event];
   if (before.warp != fresh.warp || before.kind != fresh.kind) return true;
+  if (!before.is_strong && fresh.is_strong) return true;  // a strong write races with the weak read only
   // Reading again within one epoch is the same visit to the tile; after a synchronisation it is another one.
   const LaneMask again = old.lanes & added.lanes;
   if (before.site == fresh.site && before.epoch < fresh.epoch) added.repeated |= again;

@@ -29,7 +29,8 @@ std::vector<bool> usedReads(const Program& whole, const Launch& launch, const Ru
         watch.bits.push_back(static_cast<unsigned>(group - begin));
       }
     }
-    Executor executor(whole, launch, options);
+    // The finest shadow never asks for another run; races are not looked for while watching.
+    Executor executor(whole, launch, options, {.tracked = {}, .granule = 1});
     executor.watch(&watch);
     executor.run();
     if (!watch.is_complete) return used;

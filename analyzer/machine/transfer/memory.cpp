@@ -65,6 +65,12 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
 }
 
 bool Executor::checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes) {
+  const std::uint64_t crossing = (address | bytes) & (setup_.granule - 1);
+  if (crossing != 0) {
+    needed_granule_ = std::min(needed_granule_, 1u << std::countr_zero(crossing));
+    is_stopped_ = true;
+    return false;
+  }
   const bool inside = address >= kSharedBase && cta_.shadow->contains(address - kSharedBase, bytes);
   if (!inside && out_of_range_.insert(step.index).second) {
     addLimit("'" + step.op.decoded->opcode + "' reaches shared memory outside of what the launch gives (address " +
