@@ -29,7 +29,9 @@ std::size_t conflicts(const std::string& statements, Dim3 block = {64, 1, 1}) {
   return ran.outcome.conflicts.size();
 }
 
-TEST(CtaBarrierOrder, OrdersStoresAndReadsOfAllWarps) { EXPECT_EQ(conflicts(cat({kStoreOwn, kSync, kReadOther})), 0u); }
+TEST(CtaBarrierOrder, OrdersStoresAndReadsOfAllWarps) {
+  EXPECT_EQ(conflicts(cat({kStoreOwn, kSync, kReadOther})), 0u);
+}
 
 TEST(CtaBarrierOrder, WithoutOneTheyRace) { EXPECT_GT(conflicts(cat({kStoreOwn, kReadOther})), 0u); }
 
@@ -38,26 +40,31 @@ TEST(CtaBarrierOrder, EarlierBarrierDoesNotOrderLaterStores) {
 }
 
 TEST(CtaBarrierOrder, BarrierOfOneIdDoesNotReleaseAnother) {
-  const test::Ran ran = test::run("setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\nbar.sync 2, 64;\nbra END;\nFIRST:\nbar.sync 1, 64;\nEND:",
-                                  {.block = {64, 1, 1}});
+  const test::Ran ran = test::run(
+      "setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\nbar.sync 2, 64;\nbra END;\nFIRST:\nbar.sync 1, 64;\nEND:",
+      {.block = {64, 1, 1}});
   EXPECT_THAT(ran.outcome.stuck, SizeIs(2));
 }
 
 TEST(CtaBarrierOrder, ArriveReleasesAndSyncAcquires) {
-  EXPECT_EQ(conflicts(cat({"setp.eq.u32 %p1, %w, 0;\n@%p1 bra CONSUME;\n", kStoreOwn, "bar.arrive 1, 64;\nbra END;\nCONSUME:\n",
-                           "bar.sync 1, 64;\n", kReadOther, "END:\n"})),
-            0u);
+  EXPECT_EQ(
+      conflicts(cat({"setp.eq.u32 %p1, %w, 0;\n@%p1 bra CONSUME;\n", kStoreOwn,
+                     "bar.arrive 1, 64;\nbra END;\nCONSUME:\n", "bar.sync 1, 64;\n", kReadOther, "END:\n"})),
+      0u);
 }
 
 TEST(CtaBarrierOrder, ArriveDoesNotAcquire) {
-  EXPECT_GT(conflicts(cat({"setp.eq.u32 %p1, %w, 0;\n@%p1 bra CONSUME;\n", "bar.arrive 1, 64;\n", kReadOther, "bra END;\nCONSUME:\n",
-                           kStoreOwn, "bar.sync 1, 64;\n", "END:\n"})),
+  EXPECT_GT(conflicts(cat({"setp.eq.u32 %p1, %w, 0;\n@%p1 bra CONSUME;\n", "bar.arrive 1, 64;\n", kReadOther,
+                           "bra END;\nCONSUME:\n", kStoreOwn, "bar.sync 1, 64;\n", "END:\n"})),
             0u);
 }
 
 TEST(CtaBarrierOrder, ReductionIsABarrierToo) {
-  EXPECT_EQ(conflicts(cat({kStoreOwn, "setp.eq.u32 %p1, %t, 0;\nbar.red.popc.u32 %r9, 0, %p1;\n", kReadOther})), 0u);
-  EXPECT_EQ(conflicts(cat({kStoreOwn, "setp.eq.u32 %p1, %t, 0;\nbar.red.or.pred %p2, 0, %p1;\n", kReadOther})), 0u);
+  EXPECT_EQ(
+      conflicts(cat({kStoreOwn, "setp.eq.u32 %p1, %t, 0;\nbar.red.popc.u32 %r9, 0, %p1;\n", kReadOther})),
+      0u);
+  EXPECT_EQ(
+      conflicts(cat({kStoreOwn, "setp.eq.u32 %p1, %t, 0;\nbar.red.or.pred %p2, 0, %p1;\n", kReadOther})), 0u);
 }
 
 TEST(CtaBarrierParticipation, ExitedThreadsAreNotWaitedForWithoutACount) {
@@ -67,11 +74,14 @@ TEST(CtaBarrierParticipation, ExitedThreadsAreNotWaitedForWithoutACount) {
 }
 
 TEST(CtaBarrierParticipation, ExitIsNoRelease) {
-  EXPECT_GT(conflicts(cat({"setp.eq.u32 %p1, %w, 0;\n@%p1 bra STAY;\n", kStoreOwn, "ret;\nSTAY:\n", kSync, kReadOther})), 0u);
+  EXPECT_GT(conflicts(cat({"setp.eq.u32 %p1, %w, 0;\n@%p1 bra STAY;\n", kStoreOwn, "ret;\nSTAY:\n", kSync,
+                           kReadOther})),
+            0u);
 }
 
 TEST(CtaBarrierParticipation, ExitedThreadsAreMissingFromACount) {
-  const test::Ran ran = test::run("setp.eq.u32 %p1, %w, 1;\n@%p1 ret;\nbar.sync 1, 64;", {.block = {64, 1, 1}});
+  const test::Ran ran =
+      test::run("setp.eq.u32 %p1, %w, 1;\n@%p1 ret;\nbar.sync 1, 64;", {.block = {64, 1, 1}});
   ASSERT_THAT(ran.outcome.stuck, SizeIs(1));
   EXPECT_EQ(ran.outcome.stuck[0].expected, 64u);
   EXPECT_EQ(ran.outcome.stuck[0].arrived, 32u);
@@ -95,21 +105,24 @@ TEST(CtaBarrierParticipation, PredicatedBarrierIsDivergentToo) {
 }
 
 TEST(CtaBarrierParticipation, UnalignedBarrierMayBeReachedLaneByLane) {
-  const test::Ran ran = test::run("setp.lt.u32 %p1, %lane, 7;\n@%p1 bra LOW;\nbarrier.sync 0;\nbra END;\nLOW:\nbarrier.sync 0;\nEND:",
-                                  {.block = {64, 1, 1}});
+  const test::Ran ran = test::run(
+      "setp.lt.u32 %p1, %lane, 7;\n@%p1 bra LOW;\nbarrier.sync 0;\nbra END;\nLOW:\nbarrier.sync 0;\nEND:",
+      {.block = {64, 1, 1}});
   EXPECT_THAT(ran.outcome.stuck, IsEmpty());
   EXPECT_THAT(ran.outcome.misuses, IsEmpty());
 }
 
 TEST(CtaBarrierParticipation, DifferentCountsAreAMisuse) {
-  const test::Ran ran = test::run("setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\nbar.sync 1, 64;\nbra END;\nFIRST:\nbar.sync 1, 32;\nEND:",
-                                  {.block = {64, 1, 1}});
+  const test::Ran ran = test::run(
+      "setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\nbar.sync 1, 64;\nbra END;\nFIRST:\nbar.sync 1, 32;\nEND:",
+      {.block = {64, 1, 1}});
   EXPECT_TRUE(!ran.outcome.misuses.empty() || !ran.outcome.stuck.empty());
 }
 
 TEST(WarpBarrierOrder, OrdersItsLanesAndNoOtherWarp) {
   const std::string neighbour =
-      "xor.b32 %r9, %t, 1;\nshl.b32 %r9, %r9, 4;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r9, %r8;\nld.shared.u32 %r7, [%r9];\n";
+      "xor.b32 %r9, %t, 1;\nshl.b32 %r9, %r9, 4;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r9, %r8;\nld.shared.u32 "
+      "%r7, [%r9];\n";
   EXPECT_GT(conflicts(kStoreOwn + neighbour, {32, 1, 1}), 0u) << "lanes of a warp have no order of their own";
   EXPECT_EQ(conflicts(kStoreOwn + ("bar.warp.sync 0xffffffff;\n" + neighbour), {32, 1, 1}), 0u);
   EXPECT_GT(conflicts(cat({kStoreOwn, "bar.warp.sync 0xffffffff;\n", kReadOther})), 0u);
@@ -123,7 +136,8 @@ TEST(WarpBarrierOrder, LanesOutsideTheMaskAreNotOrdered) {
 }
 
 TEST(WarpBarrierOrder, LaneThatNeverComesIsAHang) {
-  const test::Ran ran = test::run("setp.eq.u32 %p1, %lane, 5;\n@%p1 bra END;\nbar.warp.sync 0xffffffff;\nEND:\nbar.sync 0;");
+  const test::Ran ran =
+      test::run("setp.eq.u32 %p1, %lane, 5;\n@%p1 bra END;\nbar.warp.sync 0xffffffff;\nEND:\nbar.sync 0;");
   ASSERT_FALSE(ran.outcome.stuck.empty());
   EXPECT_EQ(ran.outcome.stuck[0].kind, Stuck::Kind::kWarpBarrier);
   EXPECT_EQ(ran.outcome.stuck[0].missing_lanes, laneBit(5));
@@ -131,33 +145,46 @@ TEST(WarpBarrierOrder, LaneThatNeverComesIsAHang) {
 
 TEST(WarpBarrierOrder, ShufflesAndVotesOrderNoMemory) {
   const std::string neighbour =
-      "xor.b32 %r9, %t, 1;\nshl.b32 %r9, %r9, 4;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r9, %r8;\nld.shared.u32 %r7, [%r9];\n";
-  EXPECT_GT(conflicts(kStoreOwn + ("shfl.sync.idx.b32 %r6, %r5, 0, 31, 0xffffffff;\n" + neighbour), {32, 1, 1}), 0u);
+      "xor.b32 %r9, %t, 1;\nshl.b32 %r9, %r9, 4;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r9, %r8;\nld.shared.u32 "
+      "%r7, [%r9];\n";
+  EXPECT_GT(
+      conflicts(kStoreOwn + ("shfl.sync.idx.b32 %r6, %r5, 0, 31, 0xffffffff;\n" + neighbour), {32, 1, 1}),
+      0u);
 }
 
 // --- fences and flags ---
 
 /// Warp 0 stores and publishes, warp 1 looks at the flag and reads; `publish` and `look` are given.
 std::string handOver(const std::string& publish, const std::string& look) {
-  return "setp.ne.u32 %p1, %lane, 0;\n@%p1 ret;\nsetp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nst.shared.u32 [tile], %r1;\n" +
+  return "setp.ne.u32 %p1, %lane, 0;\n@%p1 ret;\nsetp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nst.shared.u32 "
+         "[tile], %r1;\n" +
          publish + "ret;\nSECOND:\n" + look + "ld.shared.u32 %r3, [tile];\n";
 }
 
 TEST(Flags, ReleaseAndAcquireOrder) {
-  EXPECT_EQ(conflicts(handOver("st.release.cta.shared.u32 [flag], 1;\n", "ld.acquire.cta.shared.u32 %r2, [flag];\n")), 0u);
+  EXPECT_EQ(conflicts(handOver("st.release.cta.shared.u32 [flag], 1;\n",
+                               "ld.acquire.cta.shared.u32 %r2, [flag];\n")),
+            0u);
 }
 
 TEST(Flags, RelaxedOrdersNothing) {
-  EXPECT_GT(conflicts(handOver("st.relaxed.cta.shared.u32 [flag], 1;\n", "ld.relaxed.cta.shared.u32 %r2, [flag];\n")), 0u);
-  EXPECT_GT(conflicts(handOver("st.release.cta.shared.u32 [flag], 1;\n", "ld.relaxed.cta.shared.u32 %r2, [flag];\n")), 0u);
-  EXPECT_GT(conflicts(handOver("st.relaxed.cta.shared.u32 [flag], 1;\n", "ld.acquire.cta.shared.u32 %r2, [flag];\n")), 0u);
+  EXPECT_GT(conflicts(handOver("st.relaxed.cta.shared.u32 [flag], 1;\n",
+                               "ld.relaxed.cta.shared.u32 %r2, [flag];\n")),
+            0u);
+  EXPECT_GT(conflicts(handOver("st.release.cta.shared.u32 [flag], 1;\n",
+                               "ld.relaxed.cta.shared.u32 %r2, [flag];\n")),
+            0u);
+  EXPECT_GT(conflicts(handOver("st.relaxed.cta.shared.u32 [flag], 1;\n",
+                               "ld.acquire.cta.shared.u32 %r2, [flag];\n")),
+            0u);
 }
 
 TEST(Flags, FencesOnBothSidesOfRelaxedAccessesOrder) {
   EXPECT_EQ(conflicts(handOver("fence.acq_rel.cta;\nst.relaxed.cta.shared.u32 [flag], 1;\n",
                                "ld.relaxed.cta.shared.u32 %r2, [flag];\nfence.acq_rel.cta;\n")),
             0u);
-  EXPECT_EQ(conflicts(handOver("membar.cta;\nst.volatile.shared.u32 [flag], 1;\n", "ld.volatile.shared.u32 %r2, [flag];\nmembar.cta;\n")),
+  EXPECT_EQ(conflicts(handOver("membar.cta;\nst.volatile.shared.u32 [flag], 1;\n",
+                               "ld.volatile.shared.u32 %r2, [flag];\nmembar.cta;\n")),
             0u);
 }
 
@@ -174,29 +201,38 @@ TEST(Flags, FenceBeforeTheLookAcquiresNothing) {
 }
 
 TEST(Flags, OtherFlagOrdersNothing) {
-  EXPECT_GT(conflicts(handOver("st.release.cta.shared.u32 [flag], 1;\n", "ld.acquire.cta.shared.u32 %r2, [flag+4];\n")), 0u);
+  EXPECT_GT(conflicts(handOver("st.release.cta.shared.u32 [flag], 1;\n",
+                               "ld.acquire.cta.shared.u32 %r2, [flag+4];\n")),
+            0u);
 }
 
 TEST(Flags, AtomicsAtTheFlagOrderWithReleaseAndAcquire) {
-  EXPECT_EQ(conflicts(handOver("atom.release.cta.shared.add.u32 %r4, [flag], 1;\n", "atom.acquire.cta.shared.add.u32 %r2, [flag], 0;\n")),
+  EXPECT_EQ(conflicts(handOver("atom.release.cta.shared.add.u32 %r4, [flag], 1;\n",
+                               "atom.acquire.cta.shared.add.u32 %r2, [flag], 0;\n")),
             0u);
-  EXPECT_GT(conflicts(handOver("atom.shared.add.u32 %r4, [flag], 1;\n", "atom.shared.add.u32 %r2, [flag], 0;\n")), 0u);
+  EXPECT_GT(
+      conflicts(handOver("atom.shared.add.u32 %r4, [flag], 1;\n", "atom.shared.add.u32 %r2, [flag], 0;\n")),
+      0u);
 }
 
 TEST(Flags, RelaxedAtomicOfAThirdKeepsTheRelease) {
   // A read-modify-write continues the release; a plain relaxed store would end it.
-  EXPECT_EQ(conflicts(handOver("st.release.cta.shared.u32 [flag], 1;\n",
-                               "atom.relaxed.cta.shared.add.u32 %r5, [flag], 1;\nld.acquire.cta.shared.u32 %r2, [flag];\n")),
+  EXPECT_EQ(conflicts(handOver(
+                "st.release.cta.shared.u32 [flag], 1;\n",
+                "atom.relaxed.cta.shared.add.u32 %r5, [flag], 1;\nld.acquire.cta.shared.u32 %r2, [flag];\n")),
             0u);
 }
 
 // Known miss: pending fences are kept by warp, not by lane.
 TEST(Flags, DISABLED_FenceOfOneLaneIsNotTheFenceOfAnother) {
   // Lane 1 looks at the flag, lane 2 fences and reads.
-  const std::string look = "setp.ne.u32 %p3, %lane, 1;\n@!%p3 ld.relaxed.cta.shared.u32 %r2, [flag];\nsetp.ne.u32 %p4, %lane, 2;\n@%p4 "
-                           "ret;\nfence.acq_rel.cta;\n";
+  const std::string look =
+      "setp.ne.u32 %p3, %lane, 1;\n@!%p3 ld.relaxed.cta.shared.u32 %r2, [flag];\nsetp.ne.u32 %p4, %lane, "
+      "2;\n@%p4 "
+      "ret;\nfence.acq_rel.cta;\n";
   const std::string publish = "fence.acq_rel.cta;\nst.relaxed.cta.shared.u32 [flag], 1;\n";
-  EXPECT_GT(conflicts("setp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nsetp.ne.u32 %p1, %lane, 0;\n@%p1 ret;\nst.shared.u32 [tile], %r1;\n" +
+  EXPECT_GT(conflicts("setp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nsetp.ne.u32 %p1, %lane, 0;\n@%p1 "
+                      "ret;\nst.shared.u32 [tile], %r1;\n" +
                       publish + "ret;\nSECOND:\n" + look + "ld.shared.u32 %r3, [tile];\n"),
             0u);
 }
@@ -204,16 +240,19 @@ TEST(Flags, DISABLED_FenceOfOneLaneIsNotTheFenceOfAnother) {
 // Known miss: as above.
 TEST(Flags, DISABLED_ReleaseFenceOfOneLaneDoesNotReleaseForAnother) {
   // Lane 0 stores and fences, lane 1 raises the flag without having seen lane 0's store.
-  const std::string statements = "setp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nsetp.eq.u32 %p1, %lane, 0;\n@!%p1 bra RAISE;\n"
-                                 "st.shared.u32 [tile], %r1;\nfence.acq_rel.cta;\nRAISE:\nsetp.ne.u32 %p3, %lane, 1;\n@%p3 ret;\n"
-                                 "st.relaxed.cta.shared.u32 [flag], 1;\nret;\nSECOND:\nsetp.ne.u32 %p1, %lane, 0;\n@%p1 ret;\n"
-                                 "ld.relaxed.cta.shared.u32 %r2, [flag];\nfence.acq_rel.cta;\nld.shared.u32 %r3, [tile];\n";
+  const std::string statements =
+      "setp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nsetp.eq.u32 %p1, %lane, 0;\n@!%p1 bra RAISE;\n"
+      "st.shared.u32 [tile], %r1;\nfence.acq_rel.cta;\nRAISE:\nsetp.ne.u32 %p3, %lane, 1;\n@%p3 ret;\n"
+      "st.relaxed.cta.shared.u32 [flag], 1;\nret;\nSECOND:\nsetp.ne.u32 %p1, %lane, 0;\n@%p1 ret;\n"
+      "ld.relaxed.cta.shared.u32 %r2, [flag];\nfence.acq_rel.cta;\nld.shared.u32 %r3, [tile];\n";
   EXPECT_GT(conflicts(statements), 0u);
 }
 
 // Known false finding: flags are followed in shared memory only.
 TEST(Flags, DISABLED_FlagsInGlobalMemoryOrderToo) {
-  EXPECT_EQ(conflicts(handOver("st.release.gpu.global.u32 [%out], 1;\n", "ld.acquire.gpu.global.u32 %r2, [%out];\n")), 0u);
+  EXPECT_EQ(conflicts(handOver("st.release.gpu.global.u32 [%out], 1;\n",
+                               "ld.acquire.gpu.global.u32 %r2, [%out];\n")),
+            0u);
 }
 
 TEST(Flags, StrongAccessesOfTheSameWordDoNotRace) {
@@ -222,9 +261,11 @@ TEST(Flags, StrongAccessesOfTheSameWordDoNotRace) {
 
 TEST(Flags, WeakReadBeforeAStrongOneStillRaces) {
   // The thread reads weakly, then strongly; the strong store of the other warp races with the weak read.
-  EXPECT_GT(conflicts("setp.ne.u32 %p1, %lane, 0;\n@%p1 ret;\nsetp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nld.shared.u32 %r1, [flag];\n"
-                      "ld.volatile.shared.u32 %r2, [flag];\nret;\nSECOND:\nst.volatile.shared.u32 [flag], 1;\n"),
-            0u);
+  EXPECT_GT(
+      conflicts("setp.ne.u32 %p1, %lane, 0;\n@%p1 ret;\nsetp.eq.u32 %p2, %w, 1;\n@%p2 bra "
+                "SECOND;\nld.shared.u32 %r1, [flag];\n"
+                "ld.volatile.shared.u32 %r2, [flag];\nret;\nSECOND:\nst.volatile.shared.u32 [flag], 1;\n"),
+      0u);
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ setp.eq.u32 %p1, %lane, 3;
 }
 
 TEST(Divergence, EarlyExitLeavesTheOthersRunning) {
-  const auto probes = test::probesOf(test::run("setp.ge.u32 %p1, %lane, 4;\n@%p1 exit;\nmov.u32 %r1, 9;\n" + kShow));
+  const auto probes =
+      test::probesOf(test::run("setp.ge.u32 %p1, %lane, 4;\n@%p1 exit;\nmov.u32 %r1, 9;\n" + kShow));
   EXPECT_EQ(probes.at(0)[3], 9u);
   EXPECT_EQ(probes.at(0)[4], 0u);
 }
@@ -110,7 +111,8 @@ JOIN:
 }
 
 TEST(Divergence, OneSideMayWaitForWhatTheOtherSideArrivesAtBehindTheJoin) {
-  // The arrival comes after the place where the sides meet; nothing in PTX makes lanes wait there for each other.
+  // The arrival comes after the place where the sides meet; nothing in PTX makes lanes wait there for each
+  // other.
   const test::Ran ran = test::run(R"(
 setp.ne.u32 %p2, %lane, 0;
 @!%p2 mbarrier.init.shared.b64 [bar], 1;
@@ -177,14 +179,16 @@ TEST(IndexedBranch, UnknownIndexIsALimit) {
 // --- branches on data that the machine does not have ---
 
 TEST(UnknownBranch, RegionWithoutProtocolIsSkippedWithoutALimit) {
-  const test::Ran ran = test::run("ld.global.u32 %r1, [%g];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
-                                  "add.u32 %r2, %r1, 1;\nst.global.u32 [%out], %r2;\nEND:\nbar.sync 0;");
+  const test::Ran ran = test::run(
+      "ld.global.u32 %r1, [%g];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
+      "add.u32 %r2, %r1, 1;\nst.global.u32 [%out], %r2;\nEND:\nbar.sync 0;");
   EXPECT_THAT(test::limitsOf(ran), IsEmpty());
 }
 
 TEST(UnknownBranch, WhatASkippedRegionWritesBecomesUnknown) {
-  const test::Ran ran = test::run("mov.u32 %r2, 8;\nsetp.eq.u32 %p1, %u, 0;\n@%p1 bra END;\nmov.u32 %r2, 16;\nEND:\n"
-                                  "add.u32 %r3, %s, %r2;\nst.shared.u32 [%r3], %r4;");
+  const test::Ran ran = test::run(
+      "mov.u32 %r2, 8;\nsetp.eq.u32 %p1, %u, 0;\n@%p1 bra END;\nmov.u32 %r2, 16;\nEND:\n"
+      "add.u32 %r3, %s, %r2;\nst.shared.u32 [%r3], %r4;");
   EXPECT_THAT(test::limitsOf(ran), ElementsAre(HasSubstr("address of 'st.shared.u32' depends on data")));
 }
 
@@ -200,7 +204,8 @@ TEST(UnknownBranch, RegionWithACopyIsALimitAndOneSideRuns) {
 }
 
 TEST(UnknownBranch, LoopWithAnUnknownExitEnds) {
-  const test::Ran ran = test::run("LOOP:\nbar.sync 0;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %u;\n@%p1 bra LOOP;");
+  const test::Ran ran =
+      test::run("LOOP:\nbar.sync 0;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %u;\n@%p1 bra LOOP;");
   EXPECT_THAT(test::limitsOf(ran), ElementsAre(HasSubstr("loop's exit depends on data")));
   EXPECT_LT(ran.outcome.steps, 100u);
 }
@@ -246,14 +251,17 @@ END:
 TEST(Budget, EndlessLoopStopsWithALimit) {
   RunOptions options;
   options.max_steps = 10'000;
-  const test::Ran ran = test::run("LOOP:\nadd.u32 %r1, %r1, 1;\nbar.warp.sync 0xffffffff;\nbra LOOP;", {.options = options});
+  const test::Ran ran =
+      test::run("LOOP:\nadd.u32 %r1, %r1, 1;\nbar.warp.sync 0xffffffff;\nbra LOOP;", {.options = options});
   EXPECT_THAT(test::limitsOf(ran), ElementsAre(HasSubstr("10000 warp instructions")));
 }
 
 TEST(Budget, SpecialRegistersDescribeTheLaunch) {
   const auto probes = test::probesOf(test::run(
       "mov.u32 %r1, %tid.y;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %nctaid.x;\nmov.u32 %r4, %ntid.y;\n"
-      "mad.lo.u32 %r1, %r2, 100, %r1;\nmad.lo.u32 %r1, %r3, 10000, %r1;\nmad.lo.u32 %r1, %r4, 1000000, %r1;\n" + kShow,
+      "mad.lo.u32 %r1, %r2, 100, %r1;\nmad.lo.u32 %r1, %r3, 10000, %r1;\nmad.lo.u32 %r1, %r4, 1000000, "
+      "%r1;\n" +
+          kShow,
       {.block = {8, 4, 1}, .grid = {5, 1, 1}, .block_index = {3, 0, 0}}));
   EXPECT_EQ(probes.at(0)[17], 4'050'302u);
 }

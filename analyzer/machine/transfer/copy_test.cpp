@@ -26,7 +26,8 @@ std::size_t conflicts(const std::string& statements, Dim3 block = {32, 1, 1}) {
 
 std::vector<Misuse::Kind> misuses(const std::string& statements) {
   std::vector<Misuse::Kind> kinds;
-  for (const Misuse& misuse : test::run(statements + "\ncp.async.wait_all;").outcome.misuses) kinds.push_back(misuse.kind);
+  for (const Misuse& misuse : test::run(statements + "\ncp.async.wait_all;").outcome.misuses)
+    kinds.push_back(misuse.kind);
   return kinds;
 }
 
@@ -36,7 +37,9 @@ TEST(CopyOrder, OwnReadAfterTheWaitNeedsNoBarrier) {
 
 TEST(CopyOrder, OwnReadWithoutAWaitRaces) { EXPECT_EQ(conflicts(kCopyText + kCommit + kReadOwn), 1u); }
 
-TEST(CopyOrder, OwnReadBeforeTheCopyDoesNot) { EXPECT_EQ(conflicts(kReadOwn + kCopyText + kCommit + kWait), 0u); }
+TEST(CopyOrder, OwnReadBeforeTheCopyDoesNot) {
+  EXPECT_EQ(conflicts(kReadOwn + kCopyText + kCommit + kWait), 0u);
+}
 
 TEST(CopyOrder, OwnStoreOverACopyInFlightRaces) {
   EXPECT_EQ(conflicts(kCopyText + "st.shared.u32 [%s], %r1;\n" + kCommit + kWait), 1u);
@@ -59,12 +62,13 @@ TEST(CopyOrder, LanesWithOneSourceAndOneDestinationAreBenign) {
 }
 
 TEST(CopyOrder, LanesWithOneDestinationAndDifferentSourcesAreNot) {
-  EXPECT_THAT(misuses("cp.async.cg.shared.global [tile], [%g], 16;\n"), ElementsAre(Misuse::Kind::kDuplicateDestination));
+  EXPECT_THAT(misuses("cp.async.cg.shared.global [tile], [%g], 16;\n"),
+              ElementsAre(Misuse::Kind::kDuplicateDestination));
 }
 
 TEST(CopyOrder, WarpsThatCopyOneTileFromOneSourceAreBenign) {
-  EXPECT_EQ(conflicts(std::string("cp.async.cg.shared.global [tile], [%in], 16;\n") + kCommit + kWait + kSync +
-                          "ld.shared.u32 %r1, [tile];",
+  EXPECT_EQ(conflicts(std::string("cp.async.cg.shared.global [tile], [%in], 16;\n") + kCommit + kWait +
+                          kSync + "ld.shared.u32 %r1, [tile];",
                       {64, 1, 1}),
             0u);
 }
@@ -75,15 +79,16 @@ TEST(CopyOrder, BarrierDoesNotCompleteACopy) {
 
 TEST(CopyOrder, WaitOfTheReaderDoesNotCompleteTheCopyOfTheWriter) {
   // Warp 0 copies; warp 1 waits for its own, empty groups.
-  EXPECT_EQ(conflicts("setp.eq.u32 %p1, %w, 1;\n@%p1 bra READ;\n" + kCopyText + kCommit + kSync + "bra END;\nREAD:\n" + kSync +
-                          kWait + kReadOther + "END:\n",
+  EXPECT_EQ(conflicts("setp.eq.u32 %p1, %w, 1;\n@%p1 bra READ;\n" + kCopyText + kCommit + kSync +
+                          "bra END;\nREAD:\n" + kSync + kWait + kReadOther + "END:\n",
                       {64, 1, 1}),
             1u);
 }
 
 TEST(CopyOrder, WaitThenWarpBarrierServesTheWarp) {
   const std::string neighbour =
-      "xor.b32 %r9, %t, 1;\nshl.b32 %r9, %r9, 4;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r9, %r8;\nld.shared.u32 %r7, [%r9];\n";
+      "xor.b32 %r9, %t, 1;\nshl.b32 %r9, %r9, 4;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r9, %r8;\nld.shared.u32 "
+      "%r7, [%r9];\n";
   EXPECT_EQ(conflicts(kCopyText + kCommit + kWait + "bar.warp.sync 0xffffffff;\n" + neighbour), 0u);
   EXPECT_EQ(conflicts(kCopyText + kCommit + kWait + neighbour), 1u);
   EXPECT_EQ(conflicts(kCopyText + kCommit + "bar.warp.sync 0xffffffff;\n" + kWait + neighbour), 1u);
@@ -130,7 +135,8 @@ TEST(CopySource, IgnoredSourceIsNotRead) {
 }
 
 TEST(CopySource, ZeroFilledBytesMustBeWaitedForToo) {
-  EXPECT_EQ(conflicts("cp.async.cg.shared.global [%s], [%g], 16, 0;\n" + std::string(kCommit) + kReadOwn), 1u);
+  EXPECT_EQ(conflicts("cp.async.cg.shared.global [%s], [%g], 16, 0;\n" + std::string(kCommit) + kReadOwn),
+            1u);
 }
 
 // --- shapes ---
@@ -153,8 +159,10 @@ TEST(CopyShape, SourceSizeMayEqualTheCopySizeAndNotExceedIt) {
 }
 
 TEST(CopyShape, AddressesMustBeMultiplesOfTheSize) {
-  EXPECT_THAT(misuses("cp.async.cg.shared.global [%s+8], [%g], 16;"), ElementsAre(Misuse::Kind::kMisalignedDestination));
-  EXPECT_THAT(misuses("cp.async.cg.shared.global [%s], [%g+8], 16;"), ElementsAre(Misuse::Kind::kMisalignedSource));
+  EXPECT_THAT(misuses("cp.async.cg.shared.global [%s+8], [%g], 16;"),
+              ElementsAre(Misuse::Kind::kMisalignedDestination));
+  EXPECT_THAT(misuses("cp.async.cg.shared.global [%s], [%g+8], 16;"),
+              ElementsAre(Misuse::Kind::kMisalignedSource));
   EXPECT_THAT(misuses("cp.async.ca.shared.global [%s+8], [%g+8], 8;"), IsEmpty());
 }
 
@@ -169,12 +177,14 @@ TEST(CopyShape, CacheHintIsNoSourceSize) {
 }
 
 TEST(CopyShape, DestinationOutsideOfSharedMemoryIsALimit) {
-  const test::Ran ran = test::run("add.u32 %r1, %s, 1048576;\ncp.async.cg.shared.global [%r1], [%g], 16;\ncp.async.wait_all;");
+  const test::Ran ran =
+      test::run("add.u32 %r1, %s, 1048576;\ncp.async.cg.shared.global [%r1], [%g], 16;\ncp.async.wait_all;");
   EXPECT_THAT(test::limitsOf(ran), ElementsAre(::testing::HasSubstr("outside of what the launch gives")));
 }
 
 TEST(CopyShape, UnknownDestinationIsALimit) {
-  const test::Ran ran = test::run("add.u32 %r1, %s, %u;\ncp.async.cg.shared.global [%r1], [%g], 16;\ncp.async.wait_all;");
+  const test::Ran ran =
+      test::run("add.u32 %r1, %s, %u;\ncp.async.cg.shared.global [%r1], [%g], 16;\ncp.async.wait_all;");
   EXPECT_THAT(test::limitsOf(ran), ElementsAre(::testing::HasSubstr("depends on data")));
 }
 
@@ -187,14 +197,16 @@ TEST(CopyExit, UnwaitedCopyIsLeaked) {
 }
 
 TEST(CopyExit, WaitedCopyAndEmptyGroupsAreNot) {
-  EXPECT_THAT(test::run(kCopyText + kCommit + kCommit + kCommit + "cp.async.wait_group 2;").outcome.misuses, IsEmpty());
+  EXPECT_THAT(test::run(kCopyText + kCommit + kCommit + kCommit + "cp.async.wait_group 2;").outcome.misuses,
+              IsEmpty());
 }
 
 TEST(CopyExit, CopyIssuedAfterTheTrackedOnesIsLeaked) {
-  const test::Ran ran = test::run("setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 32;\n" + std::string(kSync) +
-                                  kCopyText + "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n" +
-                                  "cp.async.cg.shared.global [%s+512], [%g], 16;\n" +
-                                  "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra WAIT;");
+  const test::Ran ran =
+      test::run("setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 32;\n" + std::string(kSync) +
+                kCopyText + "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n" +
+                "cp.async.cg.shared.global [%s+512], [%g], 16;\n" +
+                "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra WAIT;");
   ASSERT_THAT(ran.outcome.misuses, SizeIs(1));
   EXPECT_EQ(ran.outcome.misuses[0].kind, Misuse::Kind::kLeakedAtExit);
 }

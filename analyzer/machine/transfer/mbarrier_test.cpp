@@ -19,11 +19,13 @@ using ::testing::SizeIs;
 
 /// Thread 0 initialises the barrier for `count` arrivals; the block synchronises.
 std::string init(unsigned count) {
-  return "setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], " + std::to_string(count) + ";\nbar.sync 0;\n";
+  return "setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], " + std::to_string(count) +
+         ";\nbar.sync 0;\n";
 }
 
 std::string wait(unsigned parity, const std::string& label = "WAIT") {
-  return label + ":\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], " + std::to_string(parity) + ";\n@!%p2 bra " + label + ";\n";
+  return label + ":\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], " + std::to_string(parity) +
+         ";\n@!%p2 bra " + label + ";\n";
 }
 
 const std::string kStoreOwn = "st.shared.v4.u32 [%s], {%r1, %r2, %r3, %r4};\n";
@@ -44,10 +46,13 @@ std::vector<Misuse::Kind> misuses(const test::Ran& ran) {
   return kinds;
 }
 
-TEST(MbarrierOrder, ArriveAndWaitHandOverStores) { expectClean(run64(init(64) + kStoreOwn + kArrive + wait(0) + kReadOther)); }
+TEST(MbarrierOrder, ArriveAndWaitHandOverStores) {
+  expectClean(run64(init(64) + kStoreOwn + kArrive + wait(0) + kReadOther));
+}
 
 TEST(MbarrierOrder, StoreAfterTheArriveIsNotHandedOver) {
-  EXPECT_THAT(run64(init(64) + kArrive + kStoreOwn + wait(0) + kReadOther).outcome.conflicts, SizeIs(::testing::Ge(1u)));
+  EXPECT_THAT(run64(init(64) + kArrive + kStoreOwn + wait(0) + kReadOther).outcome.conflicts,
+              SizeIs(::testing::Ge(1u)));
 }
 
 TEST(MbarrierOrder, StateTokenWorksAsParityDoes) {
@@ -56,14 +61,17 @@ TEST(MbarrierOrder, StateTokenWorksAsParityDoes) {
 }
 
 TEST(MbarrierOrder, RelaxedArriveOrdersNothing) {
-  EXPECT_THAT(run64(init(64) + kStoreOwn + "mbarrier.arrive.relaxed.cta.shared.b64 _, [bar];\n" + wait(0) + kReadOther).outcome.conflicts,
+  EXPECT_THAT(run64(init(64) + kStoreOwn + "mbarrier.arrive.relaxed.cta.shared.b64 _, [bar];\n" + wait(0) +
+                    kReadOther)
+                  .outcome.conflicts,
               SizeIs(::testing::Ge(1u)));
 }
 
 TEST(MbarrierOrder, FreshBarrierLetsTheProducersParityPass) { expectClean(run64(init(64) + wait(1))); }
 
 TEST(MbarrierOrder, TwoPhasesFollowEachOther) {
-  expectClean(run64(init(64) + kStoreOwn + kArrive + wait(0) + kReadOther + kArrive + wait(1, "AGAIN") + kStoreOwn));
+  expectClean(
+      run64(init(64) + kStoreOwn + kArrive + wait(0) + kReadOther + kArrive + wait(1, "AGAIN") + kStoreOwn));
 }
 
 TEST(MbarrierOrder, MissingArrivalIsAHang) {
@@ -75,12 +83,15 @@ TEST(MbarrierOrder, MissingArrivalIsAHang) {
 }
 
 TEST(MbarrierOrder, ArriveWithCountIsThatManyArrivals) {
-  expectClean(run64(init(64) + "setp.ne.u32 %p3, %lane, 0;\n@%p3 bra WAIT;\nmbarrier.arrive.shared.b64 _, [bar], 32;\n" + wait(0)));
+  expectClean(run64(init(64) +
+                    "setp.ne.u32 %p3, %lane, 0;\n@%p3 bra WAIT;\nmbarrier.arrive.shared.b64 _, [bar], 32;\n" +
+                    wait(0)));
 }
 
 TEST(MbarrierOrder, DroppedThreadsAreNotCountedAgain) {
-  expectClean(run64(init(64) + "setp.eq.u32 %p3, %w, 1;\n@%p3 mbarrier.arrive_drop.shared.b64 _, [bar];\n@%p3 ret;\n" + kArrive +
-                    wait(0) + kArrive + wait(1, "AGAIN")));
+  expectClean(run64(init(64) +
+                    "setp.eq.u32 %p3, %w, 1;\n@%p3 mbarrier.arrive_drop.shared.b64 _, [bar];\n@%p3 ret;\n" +
+                    kArrive + wait(0) + kArrive + wait(1, "AGAIN")));
 }
 
 TEST(MbarrierOrder, ExpectedBytesThatNeverComeAreAHang) {
@@ -90,8 +101,10 @@ TEST(MbarrierOrder, ExpectedBytesThatNeverComeAreAHang) {
 }
 
 TEST(MbarrierOrder, CompletedBytesEndThePhase) {
-  expectClean(run64(init(1) + "setp.ne.u32 %p3, %t, 0;\n@%p3 bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n" +
-                    "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 16;\n" + wait(0)));
+  expectClean(
+      run64(init(1) +
+            "setp.ne.u32 %p3, %t, 0;\n@%p3 bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n" +
+            "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 16;\n" + wait(0)));
 }
 
 TEST(MbarrierOrder, ConditionalPollMayFailOnceAndTheRestGoesOn) {
@@ -111,16 +124,19 @@ TEST(MbarrierLife, InitWithoutABarrierIsUnordered) {
 }
 
 TEST(MbarrierLife, InitiatorItselfNeedsNoBarrier) {
-  expectClean(test::run("setp.ne.u32 %p1, %t, 0;\n@%p1 ret;\nmbarrier.init.shared.b64 [bar], 1;\n" + kArrive + wait(0)));
+  expectClean(test::run("setp.ne.u32 %p1, %t, 0;\n@%p1 ret;\nmbarrier.init.shared.b64 [bar], 1;\n" + kArrive +
+                        wait(0)));
 }
 
 TEST(MbarrierLife, SecondInitWithoutInvalIsAMisuse) {
-  EXPECT_THAT(misuses(run64(init(64) + "@%p1 mbarrier.init.shared.b64 [bar], 64;\n")), ElementsAre(Misuse::Kind::kReinitialized));
+  EXPECT_THAT(misuses(run64(init(64) + "@%p1 mbarrier.init.shared.b64 [bar], 64;\n")),
+              ElementsAre(Misuse::Kind::kReinitialized));
 }
 
 TEST(MbarrierLife, InvalThenInitIsASecondLife) {
-  expectClean(run64(init(64) + kArrive + wait(0) + kSync + "@%p1 mbarrier.inval.shared.b64 [bar];\n@%p1 mbarrier.init.shared.b64 [bar], " +
-                    "64;\n" + kSync + kArrive + wait(0, "AGAIN")));
+  expectClean(run64(init(64) + kArrive + wait(0) + kSync +
+                    "@%p1 mbarrier.inval.shared.b64 [bar];\n@%p1 mbarrier.init.shared.b64 [bar], " + "64;\n" +
+                    kSync + kArrive + wait(0, "AGAIN")));
 }
 
 TEST(MbarrierLife, UseAfterInvalIsAMisuse) {
@@ -129,13 +145,16 @@ TEST(MbarrierLife, UseAfterInvalIsAMisuse) {
 }
 
 TEST(MbarrierLife, TooLargeACountOverflowsThePhase) {
-  EXPECT_THAT(misuses(run64(init(1) + "@%p1 mbarrier.arrive.shared.b64 _, [bar], 2;\n")), ElementsAre(Misuse::Kind::kOverArrival));
+  EXPECT_THAT(misuses(run64(init(1) + "@%p1 mbarrier.arrive.shared.b64 _, [bar], 2;\n")),
+              ElementsAre(Misuse::Kind::kOverArrival));
 }
 
 TEST(MbarrierLife, BarriersSideBySideAreDifferentObjects) {
-  expectClean(run64("setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 1;\n@%p1 mbarrier.init.shared.b64 [bar+8], 64;\n" +
-                    std::string(kSync) + "mbarrier.arrive.shared.b64 _, [bar+8];\nWAIT:\n" +
-                    "mbarrier.try_wait.parity.shared.b64 %p2, [bar+8], 0;\n@!%p2 bra WAIT;\n"));
+  expectClean(
+      run64("setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 1;\n@%p1 mbarrier.init.shared.b64 "
+            "[bar+8], 64;\n" +
+            std::string(kSync) + "mbarrier.arrive.shared.b64 _, [bar+8];\nWAIT:\n" +
+            "mbarrier.try_wait.parity.shared.b64 %p2, [bar+8], 0;\n@!%p2 bra WAIT;\n"));
 }
 
 // --- copies that arrive ---
@@ -168,7 +187,8 @@ TEST(CopyArrive, CopiesAfterTheArriveAreNotCovered) {
 }
 
 TEST(CopyArrive, OrdinaryStoresAreNotReleasedByIt) {
-  EXPECT_FALSE(run64(init(64) + kStoreOwn + kCopyArriveNoinc + wait(0) + kReadOther).outcome.conflicts.empty());
+  EXPECT_FALSE(
+      run64(init(64) + kStoreOwn + kCopyArriveNoinc + wait(0) + kReadOther).outcome.conflicts.empty());
 }
 
 TEST(CopyArrive, CommittedOrNotMakesNoDifference) {
@@ -176,13 +196,14 @@ TEST(CopyArrive, CommittedOrNotMakesNoDifference) {
 }
 
 TEST(CopyArrive, ArrivalOfAThreadDoesNotCompleteItsCopies) {
-  EXPECT_FALSE(run64(init(64) + kCopy + kCommit + kArrive + wait(0) + kReadOther + kWait).outcome.conflicts.empty());
+  EXPECT_FALSE(
+      run64(init(64) + kCopy + kCommit + kArrive + wait(0) + kReadOther + kWait).outcome.conflicts.empty());
 }
 
 TEST(CopyArrive, WaiterPassesWhatItLearntOnThroughABarrier) {
   // Warp 1 waits on the mbarrier, the block barrier releases warp 0.
-  expectClean(run64(init(64) + kCopy + kCopyArriveNoinc + "setp.eq.u32 %p3, %w, 0;\n@%p3 bra MEET;\n" + wait(0) + "MEET:\n" + kSync +
-                    kReadOther));
+  expectClean(run64(init(64) + kCopy + kCopyArriveNoinc + "setp.eq.u32 %p3, %w, 0;\n@%p3 bra MEET;\n" +
+                    wait(0) + "MEET:\n" + kSync + kReadOther));
 }
 
 }  // namespace
