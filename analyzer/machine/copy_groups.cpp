@@ -2,6 +2,8 @@
 // Group bookkeeping per thread.
 #include "analyzer/machine/copy_groups.h"
 
+#include <algorithm>
+
 namespace handoff::machine {
 
 void CopyGroups::commit(LaneMask lanes) {
@@ -34,7 +36,14 @@ void CopyGroups::waitAll(LaneMask lanes, EventId wait, Epoch epoch) {
 }
 
 void CopyGroups::track(LaneMask lanes, EventId upto, ActorId barrier, Epoch phase) {
-  forEachLane(lanes, [&](unsigned lane) { tracked_[lane].push_back({upto, barrier, phase + 1}); });
+  forEachLane(lanes, [&](unsigned lane) {
+    tracked_[lane].push_back({upto, barrier, phase + 1});
+    // What an mbarrier phase tracks is awaited through that barrier.
+    open_copies_[lane] = 0;
+    auto& copies = copies_in_group_[lane];
+    std::fill(copies.begin() + tracked_groups_[lane], copies.end(), 0);
+    tracked_groups_[lane] = committed_[lane];
+  });
 }
 
 const CopyGroups::Wait* CopyGroups::lastWaitAfter(unsigned lane, EventId after) const {
@@ -43,8 +52,6 @@ const CopyGroups::Wait* CopyGroups::lastWaitAfter(unsigned lane, EventId after) 
 }
 
 bool CopyGroups::hasUnretired(unsigned lane) const {
-  // The caller asks at the end of a block: what an mbarrier phase tracks is awaited through that barrier.
-  if (!tracked_[lane].empty()) return false;
   if (open_copies_[lane] != 0) return true;
   const auto& copies = copies_in_group_[lane];
   for (std::size_t group = retire_epoch_[lane].size(); group < copies.size(); ++group) {

@@ -63,6 +63,7 @@ class CopyGroups {
   std::array<std::vector<Epoch>, kWarpSize> retire_epoch_;
   std::array<std::vector<std::uint32_t>, kWarpSize> copies_in_group_;
   std::array<std::vector<Tracked>, kWarpSize> tracked_;
+  std::array<std::uint32_t, kWarpSize> tracked_groups_{};  ///< groups that some barrier phase covers
   std::array<std::vector<Wait>, kWarpSize> waits_;
 };
 

@@ -153,7 +153,7 @@ class Closure {
       if (isGlobalAddress(instr, o)) continue;
       if (demand == Demand::kAddresses && !isAddressOperand(instr.operands[o])) {
         data_operands_.push_back({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(o)});
-        if (!slice_.needs_shared_contents) continue;
+        if (!isContentNeeded(instr)) continue;
       }
       needOperand(instr.operands[o]);
     }
@@ -190,18 +190,30 @@ class Closure {
     return std::find(function_.params.begin(), function_.params.end(), address.var) != function_.params.end();
   }
 
+  // A store to a generic address may go to the stack.
+  bool isContentNeeded(const Instruction& instr) const {
+    return slice_.needs_shared_contents ||
+           (slice_.needs_local_contents && instr.decoded->space() == Space::kGeneric);
+  }
+
+  void needStoredData() {
+    for (const auto& [index, operand] : std::vector(data_operands_)) {
+      const Instruction& instr = function_.instructions[index];
+      if (isContentNeeded(instr)) needOperand(instr.operands[operand]);
+    }
+  }
+
   void needSharedContents() {
     if (slice_.needs_shared_contents) return;
     slice_.needs_shared_contents = true;
-    for (const auto& [index, operand] : std::vector(data_operands_)) {
-      needOperand(function_.instructions[index].operands[operand]);
-    }
+    needStoredData();
   }
 
   void needPrivateContents() {
     if (slice_.needs_local_contents) return;
     slice_.needs_local_contents = true;
     for (const std::uint32_t index : private_stores_) execute(index);
+    needStoredData();
   }
 
   struct DataOperand { std::uint32_t instr, operand; };
