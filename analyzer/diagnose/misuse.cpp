@@ -100,6 +100,20 @@ class MisuseReporter {
                           number(misuse_.wanted) + " more";
         relate(finding, misuse_.other, "the barrier is initialised here");
         break;
+      case Misuse::Kind::kEarlyArrival:
+        finding.rule = "phase-race";
+        finding.message = "this arrival of " + thread() + " is meant for phase " + number(misuse_.value) +
+                          " of the mbarrier, but nothing makes it wait for phase " + number(misuse_.value - 1) +
+                          ": it may count for that one";
+        relate(finding, misuse_.other, "the barrier is initialised here");
+        break;
+      case Misuse::Kind::kEarlyWait:
+        finding.rule = "phase-race";
+        finding.message = "this wait of " + thread() + " is meant for phase " + number(misuse_.value) +
+                          " of the mbarrier, but by its parity the phase two turns earlier would satisfy it as well: " +
+                          "nothing orders phase " + number(misuse_.value - 1) + " before the wait";
+        relate(finding, misuse_.other, "the barrier is initialised here");
+        break;
       case Misuse::Kind::kLeakedAtExit:
         finding.rule = "leaked-copy";
         finding.message = "the block may exit while this copy of " + thread() + " is in flight: nothing waits for it";

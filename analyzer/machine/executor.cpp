@@ -151,6 +151,7 @@ Outcome Executor::run() {
     reportStuck();
     break;
   }
+  judgeLaterReads();
   return std::move(outcome_);
 }
 

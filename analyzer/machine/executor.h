@@ -182,7 +182,10 @@ class Executor {
               bool reader_is_first);
   void notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const;
   void noteCopy(Conflict& conflict) const;
-  void noteOrderedRead(WriteId write, const Event& read, LaneMask lanes);
+  void noteOrderedRead(WriteId write, EventId read, LaneMask lanes);
+  void judgeLaterReads();
+  /// Two strong accesses without an order: what the reader gets depends on the schedule.
+  void noteStrongRace(EventId read);
 
   // --- synchronisation (transfer/barrier.cpp, copy.cpp, mbarrier.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes: the others, whose guard failed, go on to the next
@@ -199,6 +202,8 @@ class Executor {
   void initMbarrier(const Step& step, std::uint64_t address, LaneMask lanes);
   void arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes);
   void waitMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes);
+  void checkPhaseKnown(const Step& step, const MbarrierObject& object, LaneMask lanes, Phase completed, EventId event,
+                       Misuse::Kind kind);
   bool arriveLanes(const Step& step, MbarrierObject& object, LaneMask lanes, std::uint32_t count, EventId event);
   void wakePollers();
   std::uint64_t sharedOffset(std::uint64_t address) const { return address - kSharedBaseAddress; }

@@ -24,6 +24,8 @@ class MbarrierObject {
   std::uint32_t pending() const { return pending_; }
   std::int64_t transactions() const { return transactions_; }
   EventId initEvent() const { return init_; }
+  /// The first phase of the object's present life.
+  Phase firstPhase() const { return first_phase_; }
   /// Arrivals, expects and completions of the current phase, oldest first.
   const std::vector<EventId>& eventsOfPhase() const { return events_; }
   /// What a wait for the last completed phase learns.

@@ -24,6 +24,7 @@ struct Conflict {
   Access first, second;
   ptx::Space space = ptx::Space::kShared;
   std::uint64_t address = 0;
+  std::vector<EventId> later_reads;  ///< the reader's first ordered reads of what was written
   std::vector<EventId> reads;    ///< every execution of the reading statement that conflicts so, oldest first
   bool has_more = false;         ///< `reads` is incomplete
   bool is_source = false;        ///< the copy's access is the read of its global source
@@ -47,7 +48,7 @@ struct Conflict {
 struct Misuse {
   enum class Kind : std::uint8_t {
     kMisalignedDestination, kMisalignedSource, kBadCopySize, kOutOfRange, kDivergentBarrier, kBarrierCountMismatch,
-    kUninitializedBarrier, kBarrierInitUnordered, kReinitialized, kOverArrival, kLeakedAtExit, kDuplicateDestination,
+    kUninitializedBarrier, kBarrierInitUnordered, kReinitialized, kOverArrival, kEarlyArrival, kEarlyWait, kLeakedAtExit, kDuplicateDestination,
   };
   Kind kind{};
   EventId event = 0;       ///< the event, when there is one

@@ -123,13 +123,34 @@ void Executor::report(Access first, Access second, const Cell& cell, std::uint64
   outcome_.conflicts.push_back(conflict);
 }
 
-void Executor::noteOrderedRead(WriteId write, const Event& read, LaneMask lanes) {
+void Executor::noteOrderedRead(WriteId write, EventId event, LaneMask lanes) {
+  constexpr std::size_t kMaxLaterReads = 16;
   const auto it = followed_.find(write);
   if (it == followed_.end()) return;
   Conflict& conflict = outcome_.conflicts[it->second];
   const bool reader_is_first = outcome_.log[conflict.first.event].kind == EventKind::kRead;
   const Access reader = reader_is_first ? conflict.first : conflict.second;
-  conflict.reader_got_new |= outcome_.log[reader.event].warp == read.warp && (lanes & laneBit(reader.lane)) != 0;
+  const bool is_reader = outcome_.log[reader.event].warp == outcome_.log[event].warp && (lanes & laneBit(reader.lane));
+  if (is_reader && conflict.later_reads.size() < kMaxLaterReads) conflict.later_reads.push_back(event);
+}
+
+// A later read shows what the reader wanted only if it is not itself in a race.
+void Executor::judgeLaterReads() {
+  std::set<EventId> racing;
+  for (const Conflict& conflict : outcome_.conflicts) racing.insert(conflict.reads.begin(), conflict.reads.end());
+  for (Conflict& conflict : outcome_.conflicts) {
+    for (const EventId read : conflict.later_reads) conflict.reader_got_new |= !racing.contains(read);
+  }
+}
+
+void Executor::noteStrongRace(EventId read) {
+  const Op& op = program_.ops[outcome_.log[read].op];
+  if (op.dst_count == 0 || !program_.needs_shared_contents) return;
+  const Arg& destination = arg(op, 0);
+  const bool is_used = destination.kind == Arg::Kind::kVector ||
+                       (destination.kind == Arg::Kind::kSlot && destination.slot != kNoSlot);
+  if (!is_used) return;
+  addLimit("the value of '" + op.decoded->opcode + "' depends on the order of threads; one order was run", op.instr);
 }
 
 void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t address, ptx::Space space) {
@@ -140,7 +161,11 @@ void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t
     asked_ = {event, lanes, cell.write};
     const EventId writer = eventOf(cell.write);
     const unsigned writer_lane = laneOf(cell.write);
-    if (!(read.is_strong && outcome_.log[writer].is_strong) && writer != event) {
+    if (read.is_strong && outcome_.log[writer].is_strong) {
+      const unsigned lane = lowestLane(lanes);
+      if (writer != event && !isOrdered(writer, writer_lane, cta_.warps[read.warp], lane)) noteStrongRace(event);
+      if (writer == event && writer_lane != lane) noteStrongRace(event);  // lanes of one atomic, in some order
+    } else if (writer != event) {
       const Warp& observer = cta_.warps[read.warp];
       // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
       const bool shared = observer.clock.isShared(lanes);
@@ -157,7 +182,7 @@ void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t
         is_unordered = true;
         break;
       }
-      if (!is_unordered && !followed_.empty()) noteOrderedRead(cell.write, read, lanes);
+      if (!is_unordered && !followed_.empty()) noteOrderedRead(cell.write, event, lanes);
     }
   }
   cell.reads = read_sets_.add(cell.reads, event, lanes);
@@ -169,7 +194,12 @@ void Executor::checkAgainstReaders(const Cell& cell, EventId event, unsigned lan
   const Warp& writer = cta_.warps[write.warp];
   read_sets_.forEach(cell.reads, [&](const ReadSets::Node& node) {
     const Event& read = outcome_.log[node.event];
-    if (read.is_strong && write.is_strong) return true;
+    if (read.is_strong && write.is_strong) {
+      const bool known = writer.clock.of(lane).coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
+      const bool own = read.warp == write.warp && node.lanes == laneBit(lane);
+      if (!known && !own && node.event != event) noteStrongRace(node.event);
+      return true;
+    }
     const bool all_known = read.kind != EventKind::kCopy &&
                            writer.clock.of(lane).coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
     LaneMask rest = all_known ? 0 : node.lanes;

@@ -80,6 +80,19 @@ void Executor::initMbarrier(const Step& step, std::uint64_t address, LaneMask la
   wakePollers();
 }
 
+// An arrival counts for whatever phase is open when it comes. It is sure to be the one that the canonical schedule met
+// only if the thread knows all earlier phases to be complete; likewise a wait by parity, which a phase two turns
+// earlier would satisfy as well.
+void Executor::checkPhaseKnown(const Step& step, const MbarrierObject& object, LaneMask lanes, Phase completed,
+                               EventId event, Misuse::Kind kind) {
+  if (completed <= object.firstPhase()) return;
+  forEachLane(lanes, [&](unsigned lane) {
+    if (step.warp.clock.of(lane).at(object.actor()) >= completed) return;
+    addMisuse(step, {.kind = kind, .event = event, .lanes = laneBit(lane), .value = completed - object.firstPhase(),
+                     .other = object.initEvent()});
+  });
+}
+
 bool Executor::arriveLanes(const Step& step, MbarrierObject& object, LaneMask lanes, std::uint32_t count,
                            EventId event) {
   bool completed = false;
@@ -106,6 +119,7 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std
   }
   const auto count = static_cast<std::uint32_t>(has_bytes ? 1 : argument);
   const EventId event = log(step, EventKind::kMbarrierArrive, lanes, object->phase());
+  checkPhaseKnown(step, *object, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
   const bool is_drop = effect.op == ptx::MbarrierOp::kArriveDrop || effect.op == ptx::MbarrierOp::kArriveDropExpectTx;
   bool completed = false;
   Lanes token;
@@ -144,7 +158,10 @@ void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, std::
   Lanes result;
   forEachLane(complete, [&](unsigned lane) { result.word[lane] = 1; });
   if (complete != 0) {
-    log(step, EventKind::kMbarrierWait, complete, object->phase() - 1);
+    const EventId event = log(step, EventKind::kMbarrierWait, complete, object->phase() - 1);
+    if (effect.is_parity && object->phase() > object->firstPhase()) {
+      checkPhaseKnown(step, *object, complete, object->phase() - 1, event, Misuse::Kind::kEarlyWait);
+    }
     if (step.op.decoded->sem != ptx::Sem::kRelaxed) step.warp.clock.learn(complete, object->completedClock());
     step.warp.clock.learn(complete, object->actor(), object->phase());
     return assign(step.warp, arg(step.op, 0), result, lanes);
@@ -214,6 +231,7 @@ void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& 
     MbarrierObject* object = mbarrierAt(step, address, lanes);
     if (object == nullptr) return;
     const EventId event = log(step, EventKind::kCopyArrive, lanes, object->phase());
+    checkPhaseKnown(step, *object, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     bool completed = false;
     forEachLane(lanes, [&](unsigned lane) {
       // Only the thread's earlier copies are released, not its other accesses: no clock is published.
