@@ -11,6 +11,12 @@ void Clock::join(const Clock& other) {
   for (std::size_t i = 0; i < other.times_.size(); ++i) times_[i] = std::max(times_[i], other.times_[i]);
 }
 
+void Clock::joinTime(const Clock& other, ActorId first) {
+  for (ActorId actor = first + 1; actor < other.times_.size(); actor += 2) {
+    if (other.times_[actor] != 0) raise(actor, other.times_[actor]);
+  }
+}
+
 bool Clock::covers(const Clock& other) const {
   for (std::size_t i = 0; i < other.times_.size(); ++i) {
     if (at(static_cast<ActorId>(i)) < other.times_[i]) return false;

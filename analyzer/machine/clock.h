@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector clocks: what one thread knows to have happened in all others.
 //
-// A component belongs to an actor: each thread of the CTA is one, and each mbarrier object is one, whose time is the
-// number of phases it has completed. Time within a warp is one counter, its *epoch*: it advances whenever a lane of
+// A component belongs to an actor: each thread of the CTA is one, and each mbarrier object is two, whose time is the
+// number of phases it has completed: one says whose data is visible, the other only that the phase is over. Time within a warp is one counter, its *epoch*: it advances whenever a lane of
 // the warp publishes its clock. An event of lane l at epoch e is known to an observer whose component for l is >= e.
 //
 // One counter a warp instead of one a lane is sound, since a clock still has one component a lane: lane 0 publishing
@@ -30,6 +30,8 @@ class Clock {
     if (times_[actor] < epoch) times_[actor] = epoch;
   }
   void join(const Clock& other);
+  /// Joins only what is known about *time*: the odd components from `first` on (MbarrierObject::timeActor).
+  void joinTime(const Clock& other, ActorId first);
   bool covers(const Clock& other) const;
   /// All these lanes of the warp whose first lane is `first` are known up to `epoch`.
   bool coversWarp(ActorId first, LaneMask lanes, Epoch epoch) const {

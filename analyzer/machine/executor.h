@@ -198,6 +198,7 @@ class Executor {
   void copyToShared(const Step& step, std::uint32_t size, LaneMask lanes, const Lanes& destinations,
                     const Lanes& sources, const Lanes* source_sizes, LaneMask ignored);
   MbarrierObject* mbarrierAt(const Step& step, std::uint64_t address, LaneMask lanes);
+  ActorId firstBarrierActor() const { return static_cast<ActorId>(cta_.warps.size() * kWarpSize); }
   template <typename F> void forEachMbarrier(const Step& step, F&& f);
   void initMbarrier(const Step& step, std::uint64_t address, LaneMask lanes);
   void arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes);

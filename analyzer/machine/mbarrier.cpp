@@ -23,6 +23,7 @@ bool MbarrierObject::advanceIfDone() {
   completed_ = std::move(open_);
   open_ = Clock();
   completed_.raise(actor_, phase_);
+  completed_.raise(timeActor(), phase_);
   events_.clear();
   return true;
 }

@@ -17,7 +17,11 @@ class MbarrierObject {
  public:
   explicit MbarrierObject(ActorId actor) : actor_(actor) {}
 
+  /// Component of clocks that know the data which phases released to be visible.
   ActorId actor() const { return actor_; }
+  /// Component of clocks that know phases to be over. Also an arrival that releases nothing (relaxed, or made by a
+  /// copy's completion) carries it: it comes after what its thread had waited for.
+  ActorId timeActor() const { return actor_ + 1; }
   bool isLive() const { return is_live_; }
   Phase phase() const { return phase_; }
   std::uint32_t expected() const { return expected_; }

@@ -70,7 +70,7 @@ void Executor::initMbarrier(const Step& step, std::uint64_t address, LaneMask la
   }
   const EventId event = log(step, EventKind::kMbarrierInit, lanes, static_cast<std::uint32_t>(*count));
   const auto [it, is_new] = cta_.mbarriers.try_emplace(address, next_actor_);
-  if (is_new) ++next_actor_;
+  if (is_new) next_actor_ += 2;
   if (it->second.isLive()) {
     addMisuse(step, {.kind = Misuse::Kind::kReinitialized, .event = event, .lanes = lanes, .address = address,
                      .value = it->second.isIdle(), .other = it->second.initEvent()});
@@ -87,7 +87,7 @@ void Executor::checkPhaseKnown(const Step& step, const MbarrierObject& object, L
                                EventId event, Misuse::Kind kind) {
   if (completed <= object.firstPhase()) return;
   forEachLane(lanes, [&](unsigned lane) {
-    if (step.warp.clock.of(lane).at(object.actor()) >= completed) return;
+    if (step.warp.clock.of(lane).at(object.timeActor()) >= completed) return;
     addMisuse(step, {.kind = kind, .event = event, .lanes = laneBit(lane), .value = completed - object.firstPhase(),
                      .other = object.initEvent()});
   });
@@ -126,9 +126,11 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std
   // One lane after the other: each gets the state before its own arrival, and the last one may complete the phase.
   // Together they publish one clock unless the phase turns between them.
   const bool at_once = std::uint64_t{count} * static_cast<unsigned>(std::popcount(lanes)) <= object->pending();
-  if (at_once && step.op.decoded->sem != ptx::Sem::kRelaxed) step.warp.clock.publish(lanes, object->openClock());
+  const bool releases = step.op.decoded->sem != ptx::Sem::kRelaxed;
+  if (at_once && releases) step.warp.clock.publish(lanes, object->openClock());
   forEachLane(lanes, [&](unsigned lane) {
-    if (!at_once && step.op.decoded->sem != ptx::Sem::kRelaxed) {
+    if (!releases) object->openClock().joinTime(step.warp.clock.of(lane), firstBarrierActor());
+    if (!at_once && releases) {
       step.warp.clock.publish(laneBit(lane), object->openClock());
     }
     token.word[lane] = makeToken(object->phase(), object->pending());
@@ -163,7 +165,7 @@ void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, std::
       checkPhaseKnown(step, *object, complete, object->phase() - 1, event, Misuse::Kind::kEarlyWait);
     }
     if (step.op.decoded->sem != ptx::Sem::kRelaxed) step.warp.clock.learn(complete, object->completedClock());
-    step.warp.clock.learn(complete, object->actor(), object->phase());
+    step.warp.clock.learn(complete, object->timeActor(), object->phase());
     return assign(step.warp, arg(step.op, 0), result, lanes);
   }
   const std::size_t f = lanes == step.lanes ? isolate(step) : step.fragment;
@@ -234,7 +236,8 @@ void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& 
     checkPhaseKnown(step, *object, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     bool completed = false;
     forEachLane(lanes, [&](unsigned lane) {
-      // Only the thread's earlier copies are released, not its other accesses: no clock is published.
+      // Only the thread's earlier copies are released, not its other accesses: no clock is published but time.
+      object->openClock().joinTime(step.warp.clock.of(lane), firstBarrierActor());
       step.warp.copies.track(laneBit(lane), event, object->actor(), object->phase());
       if (!effect.is_noinc) object->raisePending();
       completed |= arriveLanes(step, *object, laneBit(lane), 1, event);
