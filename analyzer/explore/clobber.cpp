@@ -2,7 +2,6 @@
 // The check behind clobber.h.
 #include "analyzer/explore/clobber.h"
 
-#include <algorithm>
 #include <set>
 #include <variant>
 
@@ -31,9 +30,7 @@ void reportMissingClobbers(const frontend::Unit& unit, const machine::Program& p
     if (stack.empty()) continue;
     const SourcePos& pos = stack.front().pos;
     for (const frontend::AsmFact& fact : unit.asm_facts) {
-      // An asm statement of several lines is attributed to one of them.
-      const auto lines = 1 + static_cast<std::uint32_t>(std::count(fact.text.begin(), fact.text.end(), '\n'));
-      const bool here = fact.pos.file == pos.file && pos.line >= fact.pos.line && pos.line < fact.pos.line + lines;
+      const bool here = fact.pos.file == pos.file && fact.pos.line == pos.line;
       if (!here || (fact.is_volatile && fact.has_memory_clobber)) continue;
       if (!told.insert({fact.pos.file, fact.pos.line}).second) continue;
       diagnose::Finding finding;

@@ -265,7 +265,11 @@ class Builder {
     if (known == parameters.end()) parameters.emplace_back(name, std::to_string(shown) + (is_assumed ? " (assumed)" : ""));
   }
 
-  void nameArrays() {}
+  void nameArrays() {
+    for (const frontend::SharedArray& array : unit_.shared_arrays) {
+      scenario_.names.arrays.emplace(array.name, diagnose::ArrayShape{array.element_bytes, array.extents});
+    }
+  }
 
   const frontend::Unit& unit_;
   const KernelDecl* decl_;

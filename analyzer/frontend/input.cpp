@@ -116,6 +116,7 @@ Result<Unit> unitFromClang(const Job& job, ClangOutput output) {
   unit.kernels = std::move(output.kernels);
   unit.launches = std::move(output.launches);
   unit.asm_facts = std::move(output.asm_facts);
+  unit.shared_arrays = std::move(output.shared_arrays);
   unit.comments = std::move(output.comments);
   distrustEmptyKernels(unit, output);
   if (!output.errors.empty()) {
@@ -151,6 +152,7 @@ void adoptFacts(Unit& unit, const ClangOutput& output) {
     unit.launches.push_back(std::move(launch));
   }
   unit.asm_facts = output.asm_facts;
+  unit.shared_arrays = output.shared_arrays;
 }
 
 void normalizeLocations(ptx::Module& module, const PathMap& paths) {

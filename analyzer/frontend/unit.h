@@ -64,6 +64,14 @@ struct AsmFact {
   bool has_memory_clobber = false;
 };
 
+/// A __shared__ array as the source declares it: `float4 ring[3][128]` has elements of 16 bytes and extents {3, 128}.
+struct SharedArray {
+  std::string name;                    ///< unqualified
+  std::uint32_t element_bytes = 0;
+  std::vector<std::uint32_t> extents;  ///< outermost first; 0 for an open one (extern __shared__ T a[])
+  friend bool operator==(const SharedArray&, const SharedArray&) = default;
+};
+
 /// A comment that silences or configures: "NOLINT...", "handoff: launch ...".
 struct SourceComment {
   SourcePos pos;
@@ -78,6 +86,7 @@ struct Unit {
   std::vector<KernelDecl> kernels;    ///< empty for PTX input
   std::vector<LaunchSite> launches;
   std::vector<AsmFact> asm_facts;
+  std::vector<SharedArray> shared_arrays;  ///< names that stand for arrays of different shapes are left out
   std::vector<SourceComment> comments;
   /// Conditions the user should read: "clang failed, nvcc served", tolerated front-end errors, kernels that the source
   /// has but the PTX lacks.

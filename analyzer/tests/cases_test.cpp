@@ -130,9 +130,11 @@ class CaseTest : public testing::TestWithParam<Case> {
     });
     EXPECT_TRUE(is_found) << "expected " << GetParam().rule << " at line " << GetParam().bug_line << ", got\n"
                           << describe(findings);
-    for (const Finding& finding : findings)
-      if (finding.severity == Severity::kError)
+    for (const Finding& finding : findings) {
+      if (finding.severity == Severity::kError) {
         EXPECT_TRUE(verdicts.isRelated(finding)) << "unrelated: " << describe(finding);
+      }
+    }
   }
 
   void expectAsMarked(const std::vector<Finding>& findings) {
@@ -179,10 +181,11 @@ TEST_P(CaseTest, IsAsMarked) {
     with_nvcc = check(Choice::kNvcc);
     expectAsMarked(with_nvcc);
   }
-  if (uses_clang && uses_nvcc)
+  if (uses_clang && uses_nvcc) {
     EXPECT_EQ(rulesAndLines(with_clang), rulesAndLines(with_nvcc)) << "Clang:\n"
                                                                    << describe(with_clang) << "nvcc:\n"
                                                                    << describe(with_nvcc);
+  }
 }
 
 std::vector<Case> activeCases() {

@@ -29,6 +29,7 @@ struct ClangOutput {
   std::vector<KernelDecl> kernels;     ///< kernels of `ptx`, and kernels of the source that should be there
   std::vector<LaunchSite> launches;
   std::vector<AsmFact> asm_facts;
+  std::vector<SharedArray> shared_arrays;
   std::vector<SourceComment> comments;
   std::vector<Error> errors;  ///< what Clang reported, after all repairs
   std::vector<Error> notes;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "analyzer/frontend/clang/trust.h"
 
@@ -53,6 +54,28 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
     return true;
   }
 
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    if (!variable->hasAttr<clang::CUDASharedAttr>() || variable->getType()->isDependentType()) return true;
+    SharedArray shape{variable->getNameAsString(), 0, {}};
+    clang::QualType type = variable->getType();
+    while (const clang::ArrayType* array = context_.getAsArrayType(type)) {
+      const auto* constant = llvm::dyn_cast<clang::ConstantArrayType>(array);
+      shape.extents.push_back(constant == nullptr ? 0 : static_cast<std::uint32_t>(constant->getSize().getZExtValue()));
+      type = array->getElementType();
+    }
+    if (shape.extents.empty() || type->isIncompleteType()) return true;
+    shape.element_bytes = static_cast<std::uint32_t>(context_.getTypeSizeInChars(type).getQuantity());
+    auto [it, is_new] = shapes_.try_emplace(shape.name, shape);
+    if (!is_new && !(it->second == shape)) it->second.extents.clear();
+    return true;
+  }
+
+  void deliverSharedArrays() {
+    for (auto& [name, shape] : shapes_) {
+      if (!shape.extents.empty()) attempt_.output.shared_arrays.push_back(std::move(shape));
+    }
+  }
+
   bool VisitGCCAsmStmt(clang::GCCAsmStmt* statement) {
     const SourceManager& sources = context_.getSourceManager();
     // A template's statement is met once in its text and once an instantiation.
@@ -87,6 +110,7 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
   clang::ASTContext& context_;
   Attempt& attempt_;
   llvm::DenseSet<SourceLocation> seen_;
+  std::map<std::string, SharedArray> shapes_;
   std::vector<clang::SourceRange> kernels_;
 };
 
@@ -192,6 +216,7 @@ void collectFacts(clang::ASTContext& context, Attempt& attempt) {
   FactVisitor visitor(context, attempt);
   visitUserDecls(context, visitor);
   visitor.findLostKernels();
+  visitor.deliverSharedArrays();
   attempt.output.comments = std::move(attempt.comments);
   attempt.output.mentions_kernels = !attempt.global_keywords.empty();
   attempt.output.has_facts = true;
