@@ -253,6 +253,14 @@ std::vector<Diagnosis> diagnose(const Run& run) {
   std::vector<Diagnosis> result = collector.take();
   reportMisuses(run, result);
   reportStuck(run, result);
+  if (run.outcome.has_unmodelled) {
+    // What is missing may be what could not be executed: no longer a finding, but worth a look.
+    for (Diagnosis& diagnosis : result) {
+      if (findRule(diagnosis.finding.rule)->group == "shape") continue;
+      diagnosis.finding.severity = Severity::kNote;
+      diagnosis.finding.message += " (unless an instruction that is not modelled sees to it)";
+    }
+  }
   return result;
 }
 

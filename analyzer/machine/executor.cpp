@@ -351,7 +351,7 @@ Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
 }
 
 void Executor::reportStuck() {
-  if (outcome_.has_unmodelled_synchronisation) {
+  if (outcome_.has_unmodelled) {
     for (const Warp& warp : cta_.warps) {
       for (const Fragment& fragment : warp.fragments) {
         const OpIndex at = std::min<OpIndex>(fragment.pc, static_cast<OpIndex>(program_.ops.size() - 1));

@@ -86,18 +86,18 @@ class Executor {
   void operator()(const ptx::SetMaxNReg&, const Step&) {}
   // Parsed and recognised, not yet executed: each becomes a limit that names the instruction.
   void operator()(const ptx::StoreBulk&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::ClusterBarrier&, const Step& step) { notModelledSynchronisation(step); }
-  void operator()(const ptx::BulkCopy&, const Step& step) { notModelledSynchronisation(step); }
-  void operator()(const ptx::TensorCopy&, const Step& step) { notModelledSynchronisation(step); }
+  void operator()(const ptx::ClusterBarrier&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::BulkCopy&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::TensorCopy&, const Step& step) { notModelled(step); }
   void operator()(const ptx::BulkPrefetch&, const Step&) {}
   void operator()(const ptx::BulkCommit&, const Step& step) { notModelled(step); }
   void operator()(const ptx::BulkWait&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::AsyncStore&, const Step& step) { notModelledSynchronisation(step); }
+  void operator()(const ptx::AsyncStore&, const Step& step) { notModelled(step); }
   void operator()(const ptx::TensormapEdit&, const Step& step) { notModelled(step); }
   void operator()(const ptx::Wgmma&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::Tcgen05&, const Step& step) { notModelledSynchronisation(step); }
-  void operator()(const ptx::GridDepControl&, const Step& step) { notModelledSynchronisation(step); }
-  void operator()(const ptx::ClusterLaunchControl&, const Step& step) { notModelledSynchronisation(step); }
+  void operator()(const ptx::Tcgen05&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::GridDepControl&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::ClusterLaunchControl&, const Step& step) { notModelled(step); }
 
  private:
   // --- scheduling (executor.cpp) ---
@@ -126,10 +126,6 @@ class Executor {
   struct SilentRegion { bool is_silent = false; std::vector<Slot> written; };
   const SilentRegion& silentRegion(OpIndex branch);
   void notModelled(const Step& step);
-  void notModelledSynchronisation(const Step& step) {
-    outcome_.has_unmodelled_synchronisation = true;
-    notModelled(step);
-  }
   void forgetDestinations(const Step& step);
 
   // --- operands ---

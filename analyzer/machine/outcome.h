@@ -87,8 +87,8 @@ struct Outcome {
   std::vector<Misuse> misuses;
   std::vector<Stuck> stuck;         ///< non-empty: the run ended in a hang
   std::vector<RunLimit> limits;
-  /// An instruction that may complete barriers was met and could not be executed: nothing follows from a wait.
-  bool has_unmodelled_synchronisation = false;
+  /// An instruction was met that could not be executed. It may order what the run then takes for unordered.
+  bool has_unmodelled = false;
   std::uint64_t steps = 0;          ///< executed warp instructions
   std::uint32_t exited_threads = 0; ///< threads that had left when the run hung
   EventLog log;

@@ -132,6 +132,7 @@ void Executor::operator()(const ptx::BranchIndexed&, const Step& step) {
 }
 
 void Executor::notModelled(const Step& step) {
+  outcome_.has_unmodelled = true;
   addLimit("'" + step.op.decoded->opcode + "' is not modelled", step.op.instr);
   forgetDestinations(step);
 }
