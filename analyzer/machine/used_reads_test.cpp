@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the value of a read goes anywhere.
+#include "analyzer/machine/used_reads.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/test_support/ptx_kernel.h"
+
+namespace handoff::machine {
+namespace {
+
+/// Whether the value of the first read of warp 0 is used.
+bool isUsed(const std::string& statements, std::uint32_t pass = 1) {
+  const test::Ran ran = test::run(statements);
+  const Result<Program> whole = buildWholeProgram(*ran.module, *ran.module->findFunction("k"));
+  EXPECT_TRUE(whole.hasValue());
+  if (!whole) return false;
+  for (EventId id = 1; id < ran.outcome.log.end(); ++id) {
+    const Event& event = ran.outcome.log[id];
+    if (event.kind != EventKind::kRead || event.pass != pass) continue;
+    const ReadInstance read{event.warp, ran.program.ops[event.op].instr, event.pass};
+    return usedReads(*whole, ran.launch, {}, {{read}}).at(0);
+  }
+  ADD_FAILURE() << "no read";
+  return false;
+}
+
+TEST(UsedReads, DroppedValueIsNotUsed) { EXPECT_FALSE(isUsed("ld.shared.u32 %r1, [%s];")); }
+
+TEST(UsedReads, MovesAloneAreNoUse) { EXPECT_FALSE(isUsed("ld.shared.u32 %r1, [%s];\nmov.u32 %r2, %r1;")); }
+
+TEST(UsedReads, ArithmeticIsAUse) { EXPECT_TRUE(isUsed("ld.shared.f32 %f1, [%s];\nadd.f32 %f2, %f1, %f1;")); }
+
+TEST(UsedReads, StoreIsAUse) { EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nst.global.u32 [%out], %r1;")); }
+
+TEST(UsedReads, StoreBehindAMoveIsAUse) {
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nmov.u32 %r2, %r1;\nst.global.u32 [%out], %r2;"));
+}
+
+TEST(UsedReads, OneElementOfAVectorIsEnough) {
+  EXPECT_TRUE(isUsed("ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%s];\nst.global.u32 [%out], %r3;"));
+}
+
+TEST(UsedReads, OverwrittenRegisterIsNotUsed) {
+  EXPECT_FALSE(isUsed("ld.shared.u32 %r1, [%s];\nmov.u32 %r1, 0;\nst.global.u32 [%out], %r1;"));
+}
+
+TEST(UsedReads, OverwritingSomeLanesLeavesTheOthers) {
+  EXPECT_TRUE(
+      isUsed("ld.shared.u32 %r1, [%s];\nsetp.eq.u32 %p1, %lane, 0;\n@%p1 mov.u32 %r1, 0;\nst.global.u32 "
+             "[%out], %r1;"));
+}
+
+TEST(UsedReads, GuardIsAUse) {
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 st.global.u32 [%out], %r2;"));
+}
+
+TEST(UsedReads, LastStepOfASoftwarePipelineIsDropped) {
+  const std::string loop =
+      "mov.u32 %r5, 0;\nld.shared.u32 %r1, [%s];\nLOOP:\nmov.u32 %r2, %r1;\nld.shared.u32 %r1, [%s+512];\n"
+      "st.global.u32 [%out], %r2;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 3;\n@%p1 bra LOOP;\n";
+  EXPECT_TRUE(isUsed(loop, 2));
+  EXPECT_FALSE(isUsed(loop, 3));
+}
+
+TEST(UsedReads, RunThatDoesNotEndAnswersUsed) {
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nbar.sync 1, 64;"));
+}
+
+}  // namespace
+}  // namespace handoff::machine
