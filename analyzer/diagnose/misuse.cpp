@@ -78,6 +78,15 @@ class MisuseReporter {
                           threads(misuse_.wanted);
         relate(finding, misuse_.other, "the earlier participant is here");
         break;
+      case Misuse::Kind::kBadBarrierCount:
+        finding.rule = "arrival-count-mismatch";
+        finding.message = "a barrier counts whole warps: " + number(misuse_.value) + " is not a multiple of 32 threads";
+        break;
+      case Misuse::Kind::kAmbiguousGeneration:
+        finding.rule = "phase-race";
+        finding.message = thread() + " arrives at barrier " + number(misuse_.value) +
+                          " without knowing its previous round to be over: the arrival may count for that one";
+        break;
       case Misuse::Kind::kUninitializedBarrier:
         finding.rule = "uninitialized-barrier";
         finding.message = "the mbarrier " + place(ptx::Space::kShared) + " is used by " + thread() +

@@ -136,6 +136,7 @@ class StuckReporter {
 }  // namespace
 
 void reportStuck(const Run& run, std::vector<Diagnosis>& result) {
+  if (run.outcome.has_trapped) return;  // a trap ends the grid, whoever waits
   if (run.outcome.has_unmodelled) return;  // the limit that names it says why nothing is known
   std::map<std::uint32_t, Place> places;
   for (const Stuck& stuck : run.outcome.stuck) {

@@ -32,6 +32,7 @@ bool CtaBarrier::isComplete(const std::vector<LaneMask>& live) const {
 }
 
 void CtaBarrier::reset() {
+  ++generation_;
   arrivals_.clear();
   expected_threads_ = 0;
   clock_ = std::make_shared<Clock>();

@@ -23,6 +23,8 @@ class CtaBarrier {
     EventId event = 0;
   };
 
+  /// Times that the barrier has completed.
+  std::uint32_t generation() const { return generation_; }
   bool isActive() const { return !arrivals_.empty(); }
   /// Threads that the participants named; 0: the whole CTA.
   std::uint32_t expectedThreads() const { return expected_threads_; }
@@ -39,6 +41,7 @@ class CtaBarrier {
 
  private:
   std::uint32_t expected_threads_ = 0;
+  std::uint32_t generation_ = 0;
   std::vector<Arrival> arrivals_;
   std::shared_ptr<Clock> clock_ = std::make_shared<Clock>();
 };

@@ -57,7 +57,7 @@ class EventLog {
     return it == groups_.end() ? events_[copy].value : it->second[lane];
   }
 
-  /// Global source address of each lane of a copy; lanes with an unknown one have 0.
+  /// By lane, a key that is equal for copies that put equal bytes into the same place; 0: unknown.
   void setSources(EventId copy, const std::array<std::uint64_t, kWarpSize>& sources) {
     sources_.push_back({copy, sources});  // events are logged in order, so this stays sorted
   }

@@ -73,7 +73,7 @@ void Executor::initWarps() {
     setSpecials(warp);
     cta_.live.push_back(live);
   }
-  next_actor_ = warps * kWarpSize;
+  next_actor_ = firstBarrierActor();
   const std::uint64_t end = program_.dynamic_shared_offset + launch_.dynamic_shared_bytes;
   const std::uint64_t shared_bytes =
       std::max(end, kSharedBase + program_.static_shared_bytes) - kSharedBase;
@@ -152,6 +152,7 @@ Outcome Executor::run() {
     break;
   }
   judgeLaterReads();
+  limitUnknownSources();
   return std::move(outcome_);
 }
 
@@ -164,8 +165,18 @@ bool Executor::runWarp(Warp& warp) {
       continue;
     }
     runFragment(warp, f, quantum);
+    resumeDeferred(warp);
   }
   return outcome_.steps != before;
+}
+
+void Executor::resumeDeferred(Warp& warp) {
+  for (const Fragment& fragment : warp.fragments) {
+    if (fragment.state == Fragment::State::kReady) return;
+  }
+  for (Fragment& fragment : warp.fragments) {
+    if (fragment.state == Fragment::State::kDeferred) fragment.state = Fragment::State::kReady;
+  }
 }
 
 // Runs one fragment until it waits, ends or splits; then `f` restarts at 0, since fragments have moved.
@@ -345,6 +356,7 @@ Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
       }
       break;
     }
+    case Fragment::State::kDeferred:
     case Fragment::State::kReady: stuck.kind = Stuck::Kind::kFlag; break;
   }
   return stuck;
@@ -387,7 +399,7 @@ void Executor::addLimit(std::string reason, std::uint32_t instr) {
 void Executor::addMisuse(const Step& step, Misuse misuse) {
   misuse.op = step.index;
   misuse.warp = step.warp.id;
-  if (misused_.emplace(step.index, static_cast<int>(misuse.kind)).second) outcome_.misuses.push_back(misuse);
+  if (misused_.emplace(step.op.site, static_cast<int>(misuse.kind)).second) outcome_.misuses.push_back(misuse);
 }
 
 }  // namespace handoff::machine

@@ -104,6 +104,7 @@ class Executor {
   void initWarps();
   void setSpecials(Warp& warp);
   bool runWarp(Warp& warp);
+  static void resumeDeferred(Warp& warp);
   void runFragment(Warp& warp, std::size_t& fragment, std::uint64_t& quantum);
   void execute(Warp& warp, std::size_t fragment);
   LaneMask guardedLanes(Warp& warp, std::size_t fragment, const Op& op, OpIndex index);
@@ -165,6 +166,7 @@ class Executor {
   EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
   void readShared(const Range& range, EventId event);
   void writeShared(const Range& range, EventId event);
+  void limitUnknownSources();
   bool isTrackedSource(std::uint64_t address, bool is_copy);
   void readGlobal(const Range& range, EventId event);
   void writeGlobal(const Range& range, EventId event);
@@ -187,14 +189,19 @@ class Executor {
   /// Index of a fragment that holds exactly the step's lanes: the others, whose guard failed, go on to the next
   /// instruction and wait there for these to join them.
   std::size_t isolate(const Step& step);
+  bool deferred(const Step& step);
   void completeBarriers();
   void completeBarrier(unsigned id);
   void releaseWarpBarrier(Warp& warp);
   void copyLane(const Step& step, EventId event, unsigned lane, std::uint64_t destination, std::uint32_t size);
+  std::uint64_t contentKey(unsigned lane, const Lanes& sources, const Lanes& destinations, const Lanes* source_sizes,
+                           LaneMask ignored) const;
   void copyToShared(const Step& step, std::uint32_t size, LaneMask lanes, const Lanes& destinations,
                     const Lanes& sources, const Lanes* source_sizes, LaneMask ignored);
   MbarrierObject* mbarrierAt(const Step& step, std::uint64_t address, LaneMask lanes);
-  ActorId firstBarrierActor() const { return static_cast<ActorId>(cta_.warps.size() * kWarpSize); }
+  /// Components of clocks behind those of the threads: completed generations of the CTA barriers, then mbarriers.
+  ActorId generationActor(unsigned id) const { return static_cast<ActorId>(cta_.warps.size() * kWarpSize + id); }
+  ActorId firstBarrierActor() const { return generationActor(kBarriersPerCta); }
   template <typename F> void forEachMbarrier(const Step& step, F&& f);
   void initMbarrier(const Step& step, std::uint64_t address, LaneMask lanes);
   void arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes);
@@ -240,9 +247,11 @@ class Executor {
   std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
   /// By the write of a read-write conflict: the conflict, for the reader's later reads of what was written.
   std::unordered_map<WriteId, std::size_t> followed_;
-  std::set<std::tuple<OpIndex, int>> misused_;
+  std::set<std::tuple<std::uint32_t, int>> misused_;  ///< by site
   std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::set<OpIndex> out_of_range_;
+  std::set<std::tuple<std::uint16_t, OpIndex, std::uint64_t, Phase>> failed_polls_;  ///< RunOptions::fail_first_polls
+  bool has_unknown_store_ = false, has_unknown_source_ = false;
 };
 
 }  // namespace handoff::machine

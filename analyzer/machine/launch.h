@@ -25,6 +25,9 @@ struct RunOptions {
   std::uint64_t max_steps = 2'000'000;    ///< executed warp instructions
   std::uint64_t max_events = 8'000'000;   ///< logged events, 28 bytes each
   double max_seconds = 60;                ///< wall time
+  /// Every poll of an mbarrier (test_wait, try_wait) returns false once before it may return true, as it may on any
+  /// schedule: code that does not ask again goes on without the data.
+  bool fail_first_polls = false;
   /// Which way a branch goes whose condition depends on data that the machine does not have.
   bool take_unknown_branches = false;
 };

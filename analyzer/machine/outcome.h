@@ -47,7 +47,7 @@ struct Conflict {
 /// A single operation that breaks a rule by itself.
 struct Misuse {
   enum class Kind : std::uint8_t {
-    kMisalignedDestination, kMisalignedSource, kBadCopySize, kOutOfRange, kDivergentBarrier, kBarrierCountMismatch,
+    kMisalignedDestination, kMisalignedSource, kBadCopySize, kOutOfRange, kDivergentBarrier, kBarrierCountMismatch, kBadBarrierCount, kAmbiguousGeneration,
     kUninitializedBarrier, kBarrierInitUnordered, kReinitialized, kOverArrival, kEarlyArrival, kEarlyWait, kLeakedAtExit, kDuplicateDestination,
   };
   Kind kind{};
@@ -89,6 +89,7 @@ struct Outcome {
   std::vector<RunLimit> limits;
   /// An instruction was met that could not be executed. It may order what the run then takes for unordered.
   bool has_unmodelled = false;
+  bool has_trapped = false;         ///< a thread met a trap or a failed assertion: the kernel ends there
   std::uint64_t steps = 0;          ///< executed warp instructions
   std::uint32_t exited_threads = 0; ///< threads that had left when the run hung
   EventLog log;

@@ -36,7 +36,9 @@ class Lowering {
     slice_ = whole ? wholeFunction(function) : computeSlice(function);
     program_.needs_shared_contents = slice_.needs_shared_contents;
     program_.depends_on_block = slice_.depends_on_block;
+    program_.addresses_depend_on_block = slice_.addresses_depend_on_block;
     program_.has_async_copies = slice_.has_async_copies;
+    placeUnlocated();
     layOutVariables();
     numberRegisters();
     const ptx::Cfg cfg(function);
@@ -55,6 +57,18 @@ class Lowering {
   }
 
  private:
+  // Code without line information is at its line of the PTX.
+  void placeUnlocated() {
+    for (ptx::Instruction& instr : program_.function.instructions) {
+      const auto* mbarrier = std::get_if<ptx::Mbarrier>(&instr.decoded->effect);
+      program_.has_mbarrier_waits |= mbarrier != nullptr && (mbarrier->op == ptx::MbarrierOp::kTestWait ||
+                                                             mbarrier->op == ptx::MbarrierOp::kTryWait);
+      if (!program_.locations[instr.loc].empty() || instr.ptx_line == 0) continue;
+      instr.loc = static_cast<ptx::LocId>(program_.locations.size());
+      program_.locations.push_back({SourceFrame{{module_.file, instr.ptx_line, 0}, ""}});
+    }
+  }
+
   void layOutVariables() {
     std::uint64_t shared = kSharedBase, global = 0, constant = 0;
     const auto place = [&](const ptx::Variable& variable, bool is_module_scope, std::uint32_t index) {

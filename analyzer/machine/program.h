@@ -94,7 +94,9 @@ struct Program {
   unsigned shared_granule = 4;      ///< bytes: the narrowest access that names shared memory
   bool needs_shared_contents = false;  ///< a value loaded from shared memory reaches an address, a branch or a barrier
   bool depends_on_block = false;    ///< %ctaid reaches more than global addresses
+  bool addresses_depend_on_block = false;  ///< %ctaid reaches the global addresses of copies or stores
   bool has_async_copies = false;
+  bool has_mbarrier_waits = false;
   struct Limit { std::string reason; std::uint32_t instr = 0; };
   std::vector<Limit> limits;        ///< what the program holds that cannot be modelled, whether reached or not
 

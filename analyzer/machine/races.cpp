@@ -264,6 +264,17 @@ void Executor::writeShared(const Range& range, EventId event) {
               [&](Cell& cell, std::uint64_t at) { writeCell(cell, event, lane, at, ptx::Space::kShared); });
 }
 
+// Whether a store meets the source of a copy cannot be told when either address is unknown.
+void Executor::limitUnknownSources() {
+  const bool has_copies = has_unknown_source_ || !copied_buffers_.empty();
+  const bool has_stores = has_unknown_store_ || !stored_buffers_.empty();
+  const bool is_open = (has_unknown_store_ && has_copies) || (has_unknown_source_ && has_stores);
+  if (is_open) {
+    addLimit("an address in global memory depends on data that is not known before the launch: whether a store overwrites "
+             "the source of a copy was not checked", 0);
+  }
+}
+
 bool Executor::isTrackedSource(std::uint64_t address, bool is_copy) {
   const std::uint64_t buffer = address >> kBufferShift;
   (is_copy ? copied_buffers_ : stored_buffers_).insert(buffer);

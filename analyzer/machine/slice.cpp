@@ -239,6 +239,7 @@ Slice wholeFunction(const ptx::Function& function) {
 
 Slice computeSlice(const ptx::Function& function) {
   Slice slice = Closure(function, /*with_global_addresses=*/true).run();
+  slice.addresses_depend_on_block = slice.depends_on_block;
   slice.depends_on_block = Closure(function, /*with_global_addresses=*/false).run().depends_on_block;
   return slice;
 }

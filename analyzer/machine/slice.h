@@ -14,6 +14,7 @@ struct Slice {
   bool needs_shared_contents = false;   ///< a value loaded from shared memory is itself needed
   bool needs_local_contents = false;
   bool depends_on_block = false;        ///< %ctaid reaches more than global addresses
+  bool addresses_depend_on_block = false;
   bool has_async_copies = false;
 };
 

@@ -20,7 +20,11 @@ namespace handoff::machine {
 /// Lanes of a warp that execute together. A divergent branch splits a fragment; the parts meet again at the branch's
 /// immediate post-dominator, and each can run while the other waits (independent thread scheduling).
 struct Fragment {
-  enum class State : std::uint8_t { kReady, kAtCtaBarrier, kAtWarpBarrier, kPolling };
+  enum class State : std::uint8_t {
+    kReady,
+    kDeferred,  ///< lets the other fragments of its warp run first: they may exit or catch up
+    kAtCtaBarrier, kAtWarpBarrier, kPolling,
+  };
   OpIndex pc = 0;
   LaneMask lanes = 0;
   int join = -1;             ///< index into Warp::joins
@@ -29,6 +33,7 @@ struct Fragment {
   std::uint64_t object = 0;        ///< kPolling: address of the mbarrier
   Phase wanted = 0;                ///< kPolling: completed phases that end the wait
   std::uint64_t polled_at = ~0ull; ///< progress counter when a poll was last allowed to return false
+  bool has_deferred = false;
   bool may_fail_poll = false;      ///< the next poll may return false instead of waiting
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barriers among threads (bar, barrier, bar.warp.sync) and thread fences. They order threads; none completes a copy.
+#include <algorithm>
+
 #include "analyzer/machine/executor.h"
 
 namespace handoff::machine {
@@ -19,6 +21,22 @@ std::size_t Executor::isolate(const Step& step) {
   return warp.fragments.size() - 1;
 }
 
+// Lanes that are missing at an aligned barrier may be about to exit: let them, before anything is said about them.
+bool Executor::deferred(const Step& step) {
+  Fragment& fragment = step.warp.fragments[step.fragment];
+  const bool others_ready = std::any_of(step.warp.fragments.begin(), step.warp.fragments.end(), [&](const Fragment& f) {
+    return &f != &fragment && f.state == Fragment::State::kReady;
+  });
+  if (step.lanes == step.warp.live || fragment.has_deferred || !others_ready) {
+    fragment.has_deferred = false;
+    return false;
+  }
+  fragment.state = Fragment::State::kDeferred;
+  fragment.has_deferred = true;
+  fragment.pc = step.index;
+  return true;
+}
+
 void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   const Op& op = step.op;
   Warp& warp = step.warp;
@@ -33,6 +51,7 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
     addLimit("the number or the thread count of '" + op.decoded->opcode + "' is unknown or out of range", op.instr);
     return;
   }
+  if (effect.is_aligned && deferred(step)) return;
   const bool waits = effect.op != ptx::BarrierOp::kArrive;
   const EventId event = log(step, waits ? EventKind::kCtaSync : EventKind::kCtaArrive, step.lanes,
                             static_cast<std::uint32_t>(*id));
@@ -42,6 +61,14 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
                      .wanted = warp.live});
   }
   CtaBarrier& barrier = cta_.barriers[*id];
+  if (*count % kWarpSize != 0) {
+    addMisuse(step, {.kind = Misuse::Kind::kBadBarrierCount, .event = event, .lanes = step.lanes, .value = *count});
+  }
+  // Whoever does not know the previous generation to be complete may arrive in it on another schedule.
+  forEachLane(step.lanes, [&](unsigned lane) {
+    if (warp.clock.of(lane).at(generationActor(static_cast<unsigned>(*id))) >= barrier.generation()) return;
+    addMisuse(step, {.kind = Misuse::Kind::kAmbiguousGeneration, .event = event, .lanes = laneBit(lane), .value = *id});
+  });
   if (barrier.isActive() && barrier.expectedThreads() != *count) {
     addMisuse(step, {.kind = Misuse::Kind::kBarrierCountMismatch, .event = event, .lanes = step.lanes, .value = *count,
                      .wanted = barrier.expectedThreads(), .other = barrier.arrivals().front().event});
@@ -64,6 +91,7 @@ void Executor::completeBarriers() {
 
 void Executor::completeBarrier(unsigned id) {
   const ClockRef clock = cta_.barriers[id].releaseClock();
+  cta_.barriers[id].clock().raise(generationActor(id), cta_.barriers[id].generation() + 1);
   cta_.barriers[id].reset();
   for (Warp& warp : cta_.warps) {
     for (Fragment& fragment : warp.fragments) {
@@ -77,13 +105,22 @@ void Executor::completeBarrier(unsigned id) {
 
 void Executor::operator()(const ptx::WarpBarrier&, const Step& step) {
   Warp& warp = step.warp;
-  const auto mask = uniformValue(warp, arg(step.op, 0), step.lanes);
-  if (!mask) addLimit("the mask of 'bar.warp.sync' is unknown or differs by thread", step.op.instr);
-  const LaneMask wanted = mask ? static_cast<LaneMask>(*mask) : step.lanes;
-  log(step, EventKind::kWarpSync, step.lanes, wanted);
-  Fragment& fragment = warp.fragments[isolate(step)];
-  fragment.state = Fragment::State::kAtWarpBarrier;
-  fragment.barrier = wanted;
+  const Lanes masks = value(warp, arg(step.op, 0).slot);
+  if ((masks.unknown & step.lanes) != 0) addLimit("the mask of 'bar.warp.sync' is not known before the launch", step.op.instr);
+  LaneMask rest = step.lanes;
+  while (rest != 0) {
+    // Lanes with different masks (parts of a warp) synchronise apart.
+    const unsigned first = lowestLane(rest);
+    LaneMask same = 0;
+    forEachLane(rest, [&](unsigned lane) { same |= masks.word[lane] == masks.word[first] ? laneBit(lane) : 0; });
+    rest &= ~same;
+    const LaneMask wanted = masks.isKnown(first) ? static_cast<LaneMask>(masks.word[first]) : same;
+    const Step part{warp, step.fragment, step.op, step.index, same};
+    log(part, EventKind::kWarpSync, same, wanted);
+    Fragment& fragment = warp.fragments[isolate(part)];
+    fragment.state = Fragment::State::kAtWarpBarrier;
+    fragment.barrier = wanted;
+  }
   releaseWarpBarrier(warp);
 }
 

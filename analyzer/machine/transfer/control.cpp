@@ -79,8 +79,9 @@ const Executor::SilentRegion& Executor::silentRegion(OpIndex branch) {
     if (at >= program_.ops.size() || seen.size() > kMaxRegionOps) return region;
     const Op& inner = program_.ops[at];
     const ptx::Instruction& instr = program_.instruction(inner);
+    // Stores to global memory matter where they may meet the source of a copy.
     const bool is_store = std::holds_alternative<ptx::Store>(inner.decoded->effect) &&
-                          inner.decoded->space() != ptx::Space::kGlobal;
+                          (inner.decoded->space() != ptx::Space::kGlobal || program_.has_async_copies);
     if (hasProtocolEffect(instr) || is_store || std::holds_alternative<ptx::BranchIndexed>(inner.decoded->effect)) {
       return region;
     }
@@ -150,15 +151,19 @@ void Executor::operator()(const ptx::Call&, const Step& step) {
   static constexpr std::string_view kHarmless[] = {"'vprintf'", "'malloc'", "'free'", "'__nv_", "'__assertfail'"};
   for (const std::string_view harmless : kHarmless) {
     if (name.starts_with(harmless)) {
-      if (name == "'__assertfail'") exitLanes(step.warp, step.fragment, step.lanes);
+      if (name == "'__assertfail'") (*this)(ptx::Trap{}, step);
       return;
     }
   }
+  outcome_.has_unmodelled = true;
   addLimit("the call to " + name + " is not modelled", step.op.instr);
 }
 
 void Executor::operator()(const ptx::Return&, const Step& step) { exitLanes(step.warp, step.fragment, step.lanes); }
 void Executor::operator()(const ptx::Exit&, const Step& step) { exitLanes(step.warp, step.fragment, step.lanes); }
-void Executor::operator()(const ptx::Trap&, const Step& step) { exitLanes(step.warp, step.fragment, step.lanes); }
+void Executor::operator()(const ptx::Trap&, const Step& step) {
+  outcome_.has_trapped = true;
+  exitLanes(step.warp, step.fragment, step.lanes);
+}
 
 }  // namespace handoff::machine

@@ -46,6 +46,16 @@ void Executor::operator()(const ptx::CpAsync&, const Step& step) {
   }
 }
 
+// Copies with equal keys put equal bytes where they overlap: same distance of source and destination, same size of the
+// source. 0: not known.
+std::uint64_t Executor::contentKey(unsigned lane, const Lanes& sources, const Lanes& destinations,
+                                   const Lanes* source_sizes, LaneMask ignored) const {
+  if (!sources.isKnown(lane) || (source_sizes != nullptr && !source_sizes->isKnown(lane))) return 0;
+  const std::uint64_t size = source_sizes != nullptr ? source_sizes->word[lane] & 0xff : 0xff;
+  const std::uint64_t zeroed = (ignored >> lane) & 1;
+  return ((sources.word[lane] - destinations.word[lane]) & 0x00ff'ffff'ffff'ffff) ^ (size << 56) ^ (zeroed << 55);
+}
+
 void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes, const Lanes& destinations,
                             const Lanes& sources, const Lanes* source_sizes, LaneMask ignored) {
   CopyGroups& groups = step.warp.copies;
@@ -57,7 +67,7 @@ void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes
   forEachLane(lanes, [&](unsigned lane) {
     by_lane[lane] = groups.openGroup(lane);
     differs |= by_lane[lane] != group;
-    if (sources.isKnown(lane)) from[lane] = sources.word[lane];
+    from[lane] = contentKey(lane, sources, destinations, source_sizes, ignored);
   });
   if (differs) outcome_.log.setGroups(event, by_lane);
   outcome_.log.setSources(event, from);
@@ -74,6 +84,7 @@ void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes
     }
     if (ignored & laneBit(lane)) source_bytes = 0;
     copyLane(step, event, lane, destinations.word[lane], size);
+    has_unknown_source_ |= !sources.isKnown(lane) && source_bytes != 0;
     if (!sources.isKnown(lane) || source_bytes == 0) return;
     const std::uint64_t source = sources.word[lane];
     if (source % size != 0) {
@@ -88,7 +99,7 @@ void Executor::copyLane(const Step& step, EventId event, unsigned lane, std::uin
   if (destination % size != 0) {
     addMisuse(step, {.kind = Misuse::Kind::kMisalignedDestination, .event = event, .lanes = laneBit(lane),
                      .address = destination, .wanted = size});
-    destination -= destination % size;
+    return;
   }
   if (!checkSharedRange(step, destination, size, laneBit(lane))) return;
   const WriteId before = cta_.shadow->at(destination - kSharedBase).write;

@@ -128,6 +128,10 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std
   const bool at_once = std::uint64_t{count} * static_cast<unsigned>(std::popcount(lanes)) <= object->pending();
   const bool releases = step.op.decoded->sem != ptx::Sem::kRelaxed;
   if (at_once && releases) step.warp.clock.publish(lanes, object->openClock());
+  if (effect.is_no_complete && std::uint64_t{count} * static_cast<unsigned>(std::popcount(lanes)) >= object->pending()) {
+    addMisuse(step, {.kind = Misuse::Kind::kOverArrival, .event = event, .lanes = lanes, .value = count,
+                     .wanted = object->pending(), .other = object->initEvent()});
+  }
   forEachLane(lanes, [&](unsigned lane) {
     if (!releases) object->openClock().joinTime(step.warp.clock.of(lane), firstBarrierActor());
     if (!at_once && releases) {
@@ -159,6 +163,10 @@ void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, std::
   });
   Lanes result;
   forEachLane(complete, [&](unsigned lane) { result.word[lane] = 1; });
+  if (complete != 0 && options_.fail_first_polls &&
+      failed_polls_.emplace(step.warp.id, step.index, address, object->phase()).second) {
+    return assign(step.warp, arg(step.op, 0), Lanes{}, lanes);
+  }
   if (complete != 0) {
     const EventId event = log(step, EventKind::kMbarrierWait, complete, object->phase() - 1);
     if (effect.is_parity && object->phase() > object->firstPhase()) {

@@ -45,6 +45,7 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
   std::vector<Resolved> parts;
   const Lanes words = addressWords(step.warp, operand);
   const LaneMask known = step.lanes & ~words.unknown;
+  if ((step.lanes & words.unknown) != 0 && space == Space::kGlobal) has_unknown_store_ = true;
   if ((step.lanes & words.unknown) != 0 && space != Space::kGlobal) {
     addLimit("the address of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch",
              step.op.instr);
@@ -52,6 +53,10 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
   if (space != Space::kGeneric) {
     if (space == Space::kSharedCluster) space = Space::kShared;
     if (known != 0) parts.push_back({space, words, known});
+    // Shared addresses are 32 bits wide, and so is the sum of base and offset.
+    if (known != 0 && space == Space::kShared) {
+      for (std::uint64_t& word : parts.back().address.word) word &= 0xffffffff;
+    }
     return parts;
   }
   forEachLane(known, [&](unsigned lane) {
