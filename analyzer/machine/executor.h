@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analyzer/machine/address.h"
 #include "analyzer/machine/launch.h"
 #include "analyzer/machine/outcome.h"
 #include "analyzer/machine/state.h"
@@ -46,14 +47,13 @@ class Executor {
   /// After a run: buffers that it stored to and copied from.
   Buffers sharedBuffers() const;
 
-  // One overload per ptx::Effect. Each leaves fragment.pc at the next instruction, or marks the fragment as waiting.
-  // `lanes` are the fragment's lanes whose guard holds.
+  // One overload per ptx::Effect; each leaves the fragment at the next instruction, or waiting.
   struct Step {
     Warp& warp;
     std::size_t fragment;   ///< index; fragments move when lanes split
     const Op& op;
     OpIndex index;
-    LaneMask lanes;
+    LaneMask lanes;         ///< whose guard holds
   };
 
   void operator()(const ptx::Unmodelled&, const Step& step);
@@ -182,7 +182,6 @@ class Executor {
   void noteCopy(Conflict& conflict) const;
   void noteOrderedRead(WriteId write, EventId read, LaneMask lanes);
   void judgeLaterReads();
-  /// Two strong accesses without an order: what the reader gets depends on the schedule.
   void noteStrongRace(EventId read);
 
   // --- synchronisation (transfer/barrier.cpp, copy.cpp, mbarrier.cpp) ---
@@ -210,7 +209,7 @@ class Executor {
                        Misuse::Kind kind);
   bool arriveLanes(const Step& step, MbarrierObject& object, LaneMask lanes, std::uint32_t count, EventId event);
   void wakePollers();
-  std::uint64_t sharedOffset(std::uint64_t address) const { return address - kSharedBaseAddress; }
+  static std::uint64_t sharedOffset(std::uint64_t address) { return address - kSharedBase; }
 
   // --- used_reads.cpp ---
   std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
@@ -220,8 +219,6 @@ class Executor {
 
   void addMisuse(const Step& step, Misuse misuse);
   void addLimit(std::string reason, std::uint32_t instr);
-
-  static constexpr std::uint64_t kSharedBaseAddress = 0x400;
 
   const Program& program_;
   const Launch& launch_;

@@ -323,10 +323,19 @@ class Lowering {
     return site_of_.try_emplace(std::move(key), static_cast<std::uint32_t>(site_of_.size())).first->second;
   }
 
+  static bool isPlainExit(const ptx::Instruction& instr) {
+    return !instr.guard && (std::holds_alternative<ptx::Return>(instr.decoded->effect) ||
+                            std::holds_alternative<ptx::Exit>(instr.decoded->effect));
+  }
+
   OpIndex reconvergence(std::uint32_t instr, const ptx::Cfg& cfg) const {
     const ptx::BlockId join = cfg.immediatePostDominator(cfg.blockOf(instr));
     if (join == ptx::kExitBlock) return kNoOp;
-    return opAt(cfg.blocks()[static_cast<std::uint32_t>(join)].begin);
+    std::uint32_t at = cfg.blocks()[static_cast<std::uint32_t>(join)].begin;
+    while (at < slice_.is_executed.size() && !slice_.is_executed[at]) ++at;
+    // Lanes that have nothing left to do but to return do not wait for the others.
+    const bool only_returns = at >= slice_.is_executed.size() || isPlainExit(program_.function.instructions[at]);
+    return only_returns ? kNoOp : opAt(at);
   }
 
   void lowerBranch(Op& op, const ptx::Instruction& instr, const ptx::Cfg& cfg) {

@@ -143,6 +143,7 @@ void Executor::judgeLaterReads() {
   }
 }
 
+// Two strong accesses without an order: what the reader gets depends on the schedule.
 void Executor::noteStrongRace(EventId read) {
   const Op& op = program_.ops[outcome_.log[read].op];
   if (op.dst_count == 0 || !program_.needs_shared_contents) return;

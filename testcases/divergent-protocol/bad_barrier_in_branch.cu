@@ -5,7 +5,7 @@
 // Also acceptable: hang
 // Line:     33
 // Why:      the block barrier stands in a branch that only half of the second warp takes, so the other half
-//           never reaches it.
+//           meets it at the next barrier instead.
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -21,7 +21,7 @@ __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-__global__ void reverse48(const float4* in, float4* out) {
+__global__ void reverse48(const float4* in, float4* out, int* done) {
     __shared__ alignas(16) float4 tile[48];
     const int t = threadIdx.x;
     const int base = blockIdx.x * 48;
@@ -33,13 +33,17 @@ __global__ void reverse48(const float4* in, float4* out) {
         __syncthreads();  // BUG: divergent-protocol
         out[base + t] = tile[47 - t];
     }
+    __syncthreads();
+    if (t == 0) done[blockIdx.x] = 1;
 }
 
 int main() {
     float4 *in, *out;
+    int* done;
+    cudaMalloc(&done, 16 * sizeof(int));
     cudaMalloc(&in, 16 * 48 * sizeof(float4));
     cudaMalloc(&out, 16 * 48 * sizeof(float4));
     cudaMemset(in, 0, 16 * 48 * sizeof(float4));
-    reverse48<<<16, 64>>>(in, out);
+    reverse48<<<16, 64>>>(in, out, done);
     return cudaDeviceSynchronize() != cudaSuccess;
 }

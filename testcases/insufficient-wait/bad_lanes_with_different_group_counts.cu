@@ -1,0 +1,38 @@
+// Kernel:   a thread commits one to four groups; the wait leaves three pending for all of them.
+// Launch:   grid 1, block 64, static shared memory only
+// Target:   sm_80
+// Expected finding: insufficient-wait
+// Line:     28
+// Why:      only a thread with four groups has its first row complete.
+#include <cstdint>
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ uint32_t smem_addr(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void cp_async16(void* dst, const void* src) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(smem_addr(dst)), "l"(src) : "memory");
+}
+__device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N>
+__device__ __forceinline__ void cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+__global__ void kernel(const float4* in, float4* out) {
+    __shared__ alignas(16) float4 tile[4][64];
+    const int t = threadIdx.x;
+    for (int k = 0; k < t % 4 + 1; ++k) { cp_async16(&tile[k][t], &in[64 * k + t]); cp_async_commit(); }
+    cp_async_wait<3>();
+    __syncthreads();
+    out[t] = tile[0][63 - t];  // BUG: insufficient-wait
+    cp_async_wait<0>();
+}
+
+int main() {
+    float4 *in, *out;
+    cudaMalloc(&in, 1 << 20);
+    cudaMalloc(&out, 1 << 20);
+    kernel<<<1, 64, 0>>>(in, out);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
