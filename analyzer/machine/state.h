@@ -67,9 +67,8 @@ struct Warp {
   std::vector<std::uint32_t> passes; ///< by op
   std::vector<Bytes> local;          ///< by lane
   /// Fence-based synchronisation: what a release fence published, and what relaxed loads would acquire.
-  std::shared_ptr<Clock> released_by_fence;
-  Clock to_acquire;
-  bool has_to_acquire = false;
+  /// By lane.
+  std::array<std::shared_ptr<Clock>, kWarpSize> released_by_fence, to_acquire;
   std::vector<std::uint64_t> watched;  ///< by register: the watched loads whose value it may hold (used_reads.h)
   bool has_polled_flag = false;      ///< read a strong location since the last progress anywhere
 };

@@ -146,14 +146,17 @@ void Executor::releaseWarpBarrier(Warp& warp) {
 void Executor::operator()(const ptx::Fence& effect, const Step& step) {
   if (effect.kind != ptx::FenceKind::kThread) return;
   Warp& warp = step.warp;
-  if (warp.has_to_acquire) {
-    warp.clock.learn(step.lanes, warp.to_acquire);
-    warp.to_acquire = Clock();
-    warp.has_to_acquire = false;
-  }
-  auto released = std::make_shared<Clock>();
-  warp.clock.publish(step.lanes, *released);
-  warp.released_by_fence = std::move(released);
+  forEachLane(step.lanes, [&](unsigned lane) {
+    if (!warp.to_acquire[lane]) return;
+    warp.clock.learn(laneBit(lane), *warp.to_acquire[lane]);
+    warp.to_acquire[lane].reset();
+  });
+  // A fence is its thread's own: it releases what that lane knows, not what its neighbours do.
+  forEachLane(step.lanes, [&](unsigned lane) {
+    auto released = std::make_shared<Clock>();
+    warp.clock.publish(laneBit(lane), *released);
+    warp.released_by_fence[lane] = std::move(released);
+  });
 }
 
 }  // namespace handoff::machine

@@ -224,7 +224,7 @@ TEST(Flags, RelaxedAtomicOfAThirdKeepsTheRelease) {
 }
 
 // Known miss: pending fences are kept by warp, not by lane.
-TEST(Flags, DISABLED_FenceOfOneLaneIsNotTheFenceOfAnother) {
+TEST(Flags, FenceOfOneLaneIsNotTheFenceOfAnother) {
   // Lane 1 looks at the flag, lane 2 fences and reads.
   const std::string look =
       "setp.ne.u32 %p3, %lane, 1;\n@!%p3 ld.relaxed.cta.shared.u32 %r2, [flag];\nsetp.ne.u32 %p4, %lane, "
@@ -238,7 +238,7 @@ TEST(Flags, DISABLED_FenceOfOneLaneIsNotTheFenceOfAnother) {
 }
 
 // Known miss: as above.
-TEST(Flags, DISABLED_ReleaseFenceOfOneLaneDoesNotReleaseForAnother) {
+TEST(Flags, ReleaseFenceOfOneLaneDoesNotReleaseForAnother) {
   // Lane 0 stores and fences, lane 1 raises the flag without having seen lane 0's store.
   const std::string statements =
       "setp.eq.u32 %p2, %w, 1;\n@%p2 bra SECOND;\nsetp.eq.u32 %p1, %lane, 0;\n@!%p1 bra RAISE;\n"

@@ -274,8 +274,11 @@ void Executor::acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::S
   const auto flag = cta_.flags.find(key);
   if (flag == cta_.flags.end()) return;
   if (sem == ptx::Sem::kAcquire || sem == ptx::Sem::kAcqRel) return warp.clock.learn(lanes, flag->second);
-  warp.to_acquire.join(flag->second);  // a later fence by this warp turns the relaxed read into an acquire pattern
-  warp.has_to_acquire = true;
+  // A later fence of the same thread turns the relaxed read into an acquire pattern.
+  forEachLane(lanes, [&](unsigned lane) {
+    if (!warp.to_acquire[lane]) warp.to_acquire[lane] = std::make_shared<Clock>();
+    warp.to_acquire[lane]->join(flag->second);
+  });
 }
 
 void Executor::releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw) {
@@ -284,7 +287,9 @@ void Executor::releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::S
     if (const auto flag = cta_.flags.find(key); flag != cta_.flags.end()) clock = flag->second;
   }
   if (sem == ptx::Sem::kRelease || sem == ptx::Sem::kAcqRel) warp.clock.publish(lanes, clock);
-  if (warp.released_by_fence) clock.join(*warp.released_by_fence);
+  forEachLane(lanes, [&](unsigned lane) {
+    if (warp.released_by_fence[lane]) clock.join(*warp.released_by_fence[lane]);
+  });
   cta_.flags[key] = std::move(clock);
 }
 
