@@ -57,23 +57,34 @@ class EventLog {
     return it == groups_.end() ? events_[copy].value : it->second[lane];
   }
 
-  /// By lane, a key that is equal for copies that put equal bytes into the same place; 0: unknown.
-  void setSources(EventId copy, const std::array<std::uint64_t, kWarpSize>& sources) {
-    sources_.push_back({copy, sources});  // events are logged in order, so this stays sorted
+  using ByLane = std::array<std::uint64_t, kWarpSize>;
+  /// Global source address of each lane of a copy, and a key that is equal for copies that put equal bytes into the same
+  /// place; 0 where they are not known.
+  void setSources(EventId copy, const ByLane& sources, const ByLane& keys) {
+    sources_.push_back({copy, sources, keys});  // events are logged in order, so this stays sorted
   }
   std::uint64_t sourceOf(EventId copy, unsigned lane) const {
-    const auto it = std::lower_bound(sources_.begin(), sources_.end(), copy,
-                                     [](const Sources& s, EventId id) { return s.copy < id; });
-    return it == sources_.end() || it->copy != copy ? 0 : it->by_lane[lane];
+    const Sources* sources = findSources(copy);
+    return sources == nullptr ? 0 : sources->addresses[lane];
+  }
+  std::uint64_t contentKeyOf(EventId copy, unsigned lane) const {
+    const Sources* sources = findSources(copy);
+    return sources == nullptr ? 0 : sources->keys[lane];
   }
 
  private:
-  std::vector<Event> events_;
-  std::unordered_map<EventId, std::array<std::uint32_t, kWarpSize>> groups_;
   struct Sources {
     EventId copy = 0;
-    std::array<std::uint64_t, kWarpSize> by_lane{};
+    ByLane addresses{}, keys{};
   };
+  const Sources* findSources(EventId copy) const {
+    const auto it = std::lower_bound(sources_.begin(), sources_.end(), copy,
+                                     [](const Sources& s, EventId id) { return s.copy < id; });
+    return it == sources_.end() || it->copy != copy ? nullptr : &*it;
+  }
+
+  std::vector<Event> events_;
+  std::unordered_map<EventId, std::array<std::uint32_t, kWarpSize>> groups_;
   std::vector<Sources> sources_;
 };
 

@@ -139,9 +139,7 @@ class Executor {
   void assignUnknown(Warp& warp, const Arg& destination, LaneMask mask);
   /// Address words of an address operand (base + offset), in the space of the base.
   Lanes addressWords(const Warp& warp, const Arg& operand) const;
-  /// First operand from `from` on that is an address; arg_count if there is none.
   unsigned addressOperand(const Op& op, unsigned from = 0) const;
-  /// A scalar operand that all `lanes` agree on and know.
   std::optional<std::uint64_t> uniformValue(const Warp& warp, const Arg& operand, LaneMask lanes) const;
 
   // --- memory (transfer/memory.cpp) ---
@@ -185,8 +183,7 @@ class Executor {
   void noteStrongRace(EventId read);
 
   // --- synchronisation (transfer/barrier.cpp, copy.cpp, mbarrier.cpp) ---
-  /// Index of a fragment that holds exactly the step's lanes: the others, whose guard failed, go on to the next
-  /// instruction and wait there for these to join them.
+  /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
   std::size_t isolate(const Step& step);
   bool deferred(const Step& step);
   void completeBarriers();
@@ -238,8 +235,7 @@ class Executor {
   std::chrono::steady_clock::time_point deadline_;
   std::vector<SilentRegion> silent_regions_;
   std::vector<std::uint8_t> silent_known_;
-  /// By the sites of both accesses: index into Outcome::conflicts. The executions of the read are all kept, up to a
-  /// bound, because some of them may turn out to be unused (used_reads.h).
+  /// By the sites of both accesses: index into Outcome::conflicts.
   static constexpr std::size_t kMaxReads = 1024;
   std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
   /// By the write of a read-write conflict: the conflict, for the reader's later reads of what was written.

@@ -223,8 +223,8 @@ void Executor::writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t
     const bool is_copy = write.kind == EventKind::kCopy || old.kind == EventKind::kCopy;
     // The same bytes from the same source: the copies of a cooperative tail, of which any may win.
     const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy &&
-                           outcome_.log.sourceOf(before, laneOf(cell.write)) != 0 &&
-                           outcome_.log.sourceOf(before, laneOf(cell.write)) == outcome_.log.sourceOf(event, lane);
+                           outcome_.log.contentKeyOf(before, laneOf(cell.write)) != 0 &&
+                           outcome_.log.contentKeyOf(before, laneOf(cell.write)) == outcome_.log.contentKeyOf(event, lane);
     const bool both_strong = write.is_strong && old.is_strong;
     if (is_copy && !is_repeat && !both_strong &&
         !isOrdered(before, laneOf(cell.write), cta_.warps[write.warp], lane)) {

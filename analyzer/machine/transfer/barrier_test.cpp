@@ -89,9 +89,15 @@ TEST(CtaBarrierParticipation, ExitedThreadsAreMissingFromACount) {
 }
 
 TEST(CtaBarrierParticipation, LaneThatSkipsAnAlignedBarrierIsAMisuse) {
-  const test::Ran ran = test::run("setp.eq.u32 %p1, %t, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:");
-  ASSERT_THAT(ran.outcome.misuses, SizeIs(1));
+  const test::Ran ran = test::run("setp.eq.u32 %p1, %t, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:\nbar.sync 0;");
+  ASSERT_THAT(ran.outcome.misuses, SizeIs(2));
   EXPECT_EQ(ran.outcome.misuses[0].kind, Misuse::Kind::kDivergentBarrier);
+  EXPECT_EQ(ran.outcome.misuses[1].kind, Misuse::Kind::kDivergentBarrier);
+}
+
+TEST(CtaBarrierParticipation, LanesThatOnlyReturnDoNotMakeItDivergent) {
+  const test::Ran ran = test::run("setp.eq.u32 %p1, %t, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:");
+  EXPECT_THAT(ran.outcome.misuses, SizeIs(0));
 }
 
 TEST(CtaBarrierParticipation, ExitedLanesDoNotMakeItDivergent) {

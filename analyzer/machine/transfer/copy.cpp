@@ -62,15 +62,16 @@ void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes
   const std::uint32_t group = groups.openGroup(lowestLane(lanes));
   const EventId event = log(step, EventKind::kCopy, lanes, group);
   std::array<std::uint32_t, kWarpSize> by_lane{};
-  std::array<std::uint64_t, kWarpSize> from{};
+  EventLog::ByLane from{}, keys{};
   bool differs = false;
   forEachLane(lanes, [&](unsigned lane) {
     by_lane[lane] = groups.openGroup(lane);
     differs |= by_lane[lane] != group;
-    from[lane] = contentKey(lane, sources, destinations, source_sizes, ignored);
+    if (sources.isKnown(lane)) from[lane] = sources.word[lane];
+    keys[lane] = contentKey(lane, sources, destinations, source_sizes, ignored);
   });
   if (differs) outcome_.log.setGroups(event, by_lane);
-  outcome_.log.setSources(event, from);
+  outcome_.log.setSources(event, from, keys);
   groups.noteCopy(lanes);
   forEachLane(lanes, [&](unsigned lane) {
     std::uint32_t source_bytes = size;
@@ -104,7 +105,7 @@ void Executor::copyLane(const Step& step, EventId event, unsigned lane, std::uin
   if (!checkSharedRange(step, destination, size, laneBit(lane))) return;
   const WriteId before = cta_.shadow->at(destination - kSharedBase).write;
   if (before != 0 && eventOf(before) == event &&
-      outcome_.log.sourceOf(event, laneOf(before)) != outcome_.log.sourceOf(event, lane)) {
+      outcome_.log.contentKeyOf(event, laneOf(before)) != outcome_.log.contentKeyOf(event, lane)) {
     addMisuse(step, {.kind = Misuse::Kind::kDuplicateDestination, .event = event,
                      .lanes = laneBit(lane) | laneBit(laneOf(before)), .address = destination, .value = size});
   }
