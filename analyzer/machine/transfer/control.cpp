@@ -163,6 +163,8 @@ void Executor::operator()(const ptx::Return&, const Step& step) { exitLanes(step
 void Executor::operator()(const ptx::Exit&, const Step& step) { exitLanes(step.warp, step.fragment, step.lanes); }
 void Executor::operator()(const ptx::Trap&, const Step& step) {
   outcome_.has_trapped = true;
+  addLimit("a thread meets a trap or a failed assertion, which ends the kernel: nothing is known of what comes after",
+           step.op.instr);
   exitLanes(step.warp, step.fragment, step.lanes);
 }
 

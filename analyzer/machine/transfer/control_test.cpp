@@ -266,5 +266,11 @@ TEST(Budget, SpecialRegistersDescribeTheLaunch) {
   EXPECT_EQ(probes.at(0)[17], 4'050'302u);
 }
 
+TEST(Trap, IsALimitSinceNothingIsKnownOfWhatComesAfter) {
+  const test::Ran ran = test::run("setp.eq.u32 %p1, %t, 3;\n@%p1 trap;\nbar.sync 1, 64;");
+  EXPECT_TRUE(ran.outcome.has_trapped);
+  EXPECT_FALSE(ran.outcome.limits.empty());
+}
+
 }  // namespace
 }  // namespace handoff::machine
