@@ -4,21 +4,35 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace handoff::machine {
 
 using Dim3 = std::array<std::uint32_t, 3>;
 
+/// What the protocol needs to know of a CUtensorMap (PTX ISA, "Tensor"; CUDA driver API, cuTensorMapEncode*).
+struct TensorMap {
+  std::string name;                        ///< as the report calls it
+  std::uint64_t box_bytes = 0;             ///< what one copy writes to shared memory, out-of-bounds elements included
+  std::uint64_t row_bytes = 0;             ///< of the box's innermost dimension (a gather4 moves four such rows)
+  bool is_assumed = false;                 ///< inferred from the bytes that a barrier expects
+};
+
 struct Launch {
   Dim3 grid{1, 1, 1};          ///< CTAs
   Dim3 block{32, 1, 1};        ///< threads
-  Dim3 block_index{0, 0, 0};   ///< the CTA that runs
+  Dim3 cluster{1, 1, 1};       ///< CTAs of a cluster; they run together
+  Dim3 block_index{0, 0, 0};   ///< the CTA that runs; of a cluster, its first one
   std::uint64_t dynamic_shared_bytes = 0;
   std::vector<std::uint8_t> param_bytes;  ///< the parameter window, Program::param_bytes long
   std::vector<bool> param_known;          ///< by byte
+  /// By the generic address of the map: kParamWindow + its place in the parameter window, or an address in a buffer.
+  std::map<std::uint64_t, TensorMap> tensor_maps;
 
   std::uint32_t threads() const { return block[0] * block[1] * block[2]; }
+  std::uint32_t clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
 };
 
 struct RunOptions {
