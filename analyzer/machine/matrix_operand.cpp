@@ -61,17 +61,15 @@ Layout commonFields(std::uint64_t descriptor, const Swizzle& swizzle) {
 std::vector<std::uint64_t> kMajorChunks(const Layout& layout, const MatrixShape& shape) {
   const unsigned width = layout.swizzle.row_chunks;
   const unsigned chunks = shape.k_bytes / kChunk;
-  const bool is_swizzled = layout.swizzle.bits != 0;
-  // A step along K starts inside a row. What lies beyond the row's end is not defined: the leading offset has no
-  // meaning here.
-  const std::uint64_t in_row = layout.start % (width * kChunk);
-  if (is_swizzled && in_row + shape.k_bytes > width * kChunk) return {};
+  // Chunks that follow each other; then comes the leading offset. Rows of 64 and 128 bytes are never left that way: the
+  // step along K is in the start address. Rows of 32 bytes are by a sparse B, whose K is twice as long (seen on sm_90).
+  const unsigned adjacent = width > 2 ? chunks : width;
   std::vector<std::uint64_t> addresses;
   addresses.reserve(std::size_t{shape.rows} * chunks);
   for (unsigned row = 0; row < shape.rows; ++row) {
     const std::uint64_t begin = layout.start + (row / 8) * layout.stride + (row % 8) * width * kChunk;
     for (unsigned c = 0; c < chunks; ++c) {
-      addresses.push_back(begin + c * (is_swizzled ? kChunk : layout.leading));
+      addresses.push_back(begin + (c / adjacent) * layout.leading + (c % adjacent) * kChunk);
     }
   }
   return addresses;

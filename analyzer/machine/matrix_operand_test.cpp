@@ -151,9 +151,13 @@ TEST(WgmmaOperand, RowsThatRepeatCountOnce) {
   EXPECT_EQ(wgmmaOperandRanges(descriptor(0x400, 128, 0), kMajor(64)), (Ranges{{0x400, 256}}));
 }
 
-TEST(WgmmaOperand, BeyondTheSwizzledRowIsUndefined) {
-  EXPECT_TRUE(wgmmaOperandRanges(descriptor(0x400, 16, 256, kSw32), kMajor(64, 64)).empty());
-  EXPECT_FALSE(wgmmaOperandRanges(descriptor(0x400, 16, 512, kSw64), kMajor(64, 64)).empty());
+// A sparse B has rows of 64 bytes along K.
+TEST(WgmmaOperand, LongRowsLeaveANarrowAtomByTheLeadingOffset) {
+  EXPECT_EQ(wgmmaOperandRanges(descriptor(0x2000, 0x4000, 0x200, kSw32), kMajor(16, 64)),
+            (Ranges{{0x2000, 256}, {0x2200, 256}, {0x6000, 256}, {0x6200, 256}}));
+  EXPECT_EQ(wgmmaOperandRanges(descriptor(0x2000, 0x4000, 0x200, kSw64), kMajor(16, 64)), (Ranges{{0x2000, 1024}}));
+  EXPECT_EQ(wgmmaOperandRanges(descriptor(0x2000, 0x4000, 1024, kSw128), {.rows = 1, .k_bytes = 64}),
+            (Ranges{{0x2000, 64}}));
 }
 
 TEST(Tcgen05Operand, SwizzleModesHaveOtherNumbers) {
