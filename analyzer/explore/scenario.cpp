@@ -6,7 +6,10 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <variant>
 
+#include "analyzer/explore/annotations.h"
+#include "analyzer/explore/tensor_maps.h"
 #include "analyzer/machine/address.h"
 
 namespace handoff::explore {
@@ -22,6 +25,10 @@ namespace {
 constexpr std::int64_t kAssumedInteger = 512;
 constexpr std::uint32_t kAssumedBlock = 128;
 constexpr std::uint32_t kAssumedGrid = 4;
+constexpr machine::Dim3 kAssumedCluster = {2, 1, 1};
+/// CTAs; more than 8 need cudaFuncAttributeNonPortableClusterSizeAllowed (CUDA C++ Programming Guide, "Thread Block
+/// Clusters").
+constexpr std::uint32_t kMaxClusterSize = 16;
 
 /// Shared memory that one CTA may have, in bytes (CUDA C++ Programming Guide, "Compute Capabilities").
 std::uint64_t maxSharedBytes(unsigned sm) {
@@ -32,12 +39,13 @@ std::uint64_t maxSharedBytes(unsigned sm) {
 
 /// A launch before assumptions: what a site, a comment or the command line fixes.
 struct Given {
-  std::array<Folded, 3> grid, block;
+  std::array<Folded, 3> grid, block, cluster;
   Folded shared;
   std::vector<LaunchSite::Argument> arguments;
   std::map<std::string, std::int64_t, std::less<>> named;
   std::string origin;  ///< "" or " (file:line)"
   SourcePos pos;
+  SourcePos site;      ///< of a launch site; unknown for comments and the command line
 };
 
 std::optional<std::int64_t> toInteger(std::string_view text) {
@@ -56,7 +64,7 @@ void parseExtent(std::string_view text, std::array<Folded, 3>& extent) {
   }
 }
 
-// "block=128 grid=16x2 smem=49152 K=64". Fields that are not of this form were refused before.
+// "block=128 grid=16x2 cluster=2x1 smem=49152 K=64". Fields that are not of this form were refused before.
 Given parseLaunch(std::string_view text) {
   Given given;
   while (!text.empty()) {
@@ -73,6 +81,8 @@ Given parseLaunch(std::string_view text) {
       parseExtent(value, given.block);
     } else if (key == "grid") {
       parseExtent(value, given.grid);
+    } else if (key == "cluster") {
+      parseExtent(value, given.cluster);
     } else if (key == "smem") {
       given.shared = toInteger(value);
     } else if (const auto number = toInteger(value)) {
@@ -87,28 +97,19 @@ std::string positionText(const SourcePos& pos) {
 }
 
 Given fromSite(const LaunchSite& site) {
-  return {.grid = site.grid, .block = site.block, .shared = site.dynamic_smem, .arguments = site.arguments,
-          .named = {}, .origin = positionText(site.pos), .pos = site.pos};
+  return {.grid = site.grid, .block = site.block, .cluster = site.cluster, .shared = site.dynamic_smem,
+          .arguments = site.arguments, .named = {}, .origin = positionText(site.pos), .pos = site.pos, .site = site.pos};
 }
-
-/// Comments within this many lines above a kernel speak of it.
-constexpr std::uint32_t kCommentReach = 12;
 
 std::vector<Given> givenLaunches(const frontend::Unit& unit, const KernelDecl* decl, const std::string& name,
                                  const Options& options) {
   std::vector<Given> given;
   for (const std::string& text : options.launches) given.push_back(parseLaunch(text));
   if (!given.empty()) return given;
-  if (decl != nullptr) {
-    for (const frontend::SourceComment& comment : unit.comments) {
-      const std::size_t at = comment.text.find("handoff: launch");
-      const bool above = comment.pos.file == decl->pos.file && comment.pos.line <= decl->pos.line &&
-                         comment.pos.line + kCommentReach >= decl->pos.line;
-      if (at == std::string::npos || !above) continue;
-      given.push_back(parseLaunch(std::string_view(comment.text).substr(at + std::string_view("handoff: launch").size())));
-      given.back().origin = positionText(comment.pos);
-      given.back().pos = comment.pos;
-    }
+  for (const Annotation& annotation : annotationsAbove(unit, decl, "launch")) {
+    given.push_back(parseLaunch(annotation.text));
+    given.back().origin = positionText(annotation.pos);
+    given.back().pos = annotation.pos;
   }
   if (!given.empty()) return given;
   for (const LaunchSite& site : unit.launches) {
@@ -122,19 +123,42 @@ std::string dim3Text(const machine::Dim3& dim) {
   return "(" + std::to_string(dim[0]) + "," + std::to_string(dim[1]) + "," + std::to_string(dim[2]) + ")";
 }
 
+bool isKnown(const std::array<Folded, 3>& extent) {
+  return std::all_of(extent.begin(), extent.end(), [](const Folded& f) { return f.has_value(); });
+}
+
+/// Does the instruction make sense with other CTAs in the cluster only?
+bool needsCluster(const ptx::Decoded& decoded) {
+  if (std::holds_alternative<ptx::ClusterBarrier>(decoded.effect) || decoded.has("multicast::cluster") ||
+      decoded.has("cta_group::2"))
+    return true;
+  if (const auto* alu = std::get_if<ptx::Alu>(&decoded.effect)) return alu->op == ptx::AluOp::kMapa;
+  if (decoded.space() != ptx::Space::kSharedCluster) return false;
+  if (std::holds_alternative<ptx::BulkCopy>(decoded.effect)) {
+    return decoded.space_count > 1 && decoded.spaces[1] == ptx::Space::kShared;  // from one CTA to another
+  }
+  return std::holds_alternative<ptx::Load>(decoded.effect) || std::holds_alternative<ptx::Store>(decoded.effect) ||
+         std::holds_alternative<ptx::Atomic>(decoded.effect) || std::holds_alternative<ptx::AsyncStore>(decoded.effect) ||
+         std::holds_alternative<ptx::Mbarrier>(decoded.effect);
+}
+
 class Builder {
  public:
   Builder(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program, const Given& given)
-      : unit_(unit), decl_(decl), program_(program), given_(given) {}
+      : unit_(unit), decl_(decl), program_(program), given_(given),
+        tensor_maps_(unit, decl, program.function.name, given.site) {}
 
   Scenario build() {
     fixBlock();
+    fixCluster();
     fixGrid();
     fixShared();
     fixParameters();
     nameArrays();
-    scenario_.names.launch = "grid=" + dim3Text(scenario_.launch.grid) + " block=" + dim3Text(scenario_.launch.block) +
-                             " smem=" + std::to_string(scenario_.launch.dynamic_shared_bytes);
+    const machine::Launch& launch = scenario_.launch;
+    scenario_.names.launch = "grid=" + dim3Text(launch.grid) + " block=" + dim3Text(launch.block) +
+                             (launch.clusterSize() > 1 ? " cluster=" + dim3Text(launch.cluster) : "") +
+                             " smem=" + std::to_string(launch.dynamic_shared_bytes);
     scenario_.text = scenario_.names.launch;
     for (const auto& [name, value] : scenario_.names.parameters) scenario_.text += " " + name + "=" + value;
     scenario_.text += given_.origin;
@@ -155,8 +179,7 @@ class Builder {
       block = *limits.req_ntid;
       return;
     }
-    const bool known = std::all_of(given_.block.begin(), given_.block.end(), [](const Folded& f) { return f.has_value(); });
-    if (known) {
+    if (isKnown(given_.block)) {
       for (unsigned d = 0; d < 3; ++d) block[d] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(*given_.block[d], 1, 1024));
       return;
     }
@@ -169,16 +192,47 @@ class Builder {
     assume("no launch fixes the block size: " + dim3Text(block) + " is assumed");
   }
 
+  void fixCluster() {
+    const bool is_known = takeKnownCluster();
+    machine::Dim3& cluster = scenario_.launch.cluster;
+    if (is_known && scenario_.launch.clusterSize() > kMaxClusterSize) {
+      assume("a cluster " + dim3Text(cluster) + " cannot be launched: one CTA by itself is assumed");
+      cluster = {1, 1, 1};
+    }
+    const bool is_needed = std::any_of(program_.ops.begin(), program_.ops.end(),
+                                       [](const machine::Op& op) { return needsCluster(*op.decoded); });
+    if (is_known || !is_needed) return;
+    cluster = kAssumedCluster;
+    assume("no launch fixes the cluster size: " + dim3Text(cluster) + " is assumed");
+  }
+
+  /// What is compiled into the kernel binds every launch of it.
+  bool takeKnownCluster() {
+    machine::Dim3& cluster = scenario_.launch.cluster;
+    if (program_.function.limits.req_cluster) {
+      cluster = *program_.function.limits.req_cluster;
+      return true;
+    }
+    for (const auto* extent : {decl_ != nullptr ? &decl_->cluster_dims : nullptr, &given_.cluster}) {
+      if (extent == nullptr || !isKnown(*extent)) continue;
+      for (unsigned d = 0; d < 3; ++d) cluster[d] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(*(*extent)[d], 1, 1024));
+      return true;
+    }
+    return false;
+  }
+
   void fixGrid() {
     machine::Dim3& grid = scenario_.launch.grid;
-    std::string assumed;
+    const bool is_any_known = std::any_of(given_.grid.begin(), given_.grid.end(), [](const Folded& f) { return f.has_value(); });
+    bool is_rounded = false;
     for (unsigned d = 0; d < 3; ++d) {
-      const bool any = std::any_of(given_.grid.begin(), given_.grid.end(), [](const Folded& f) { return f.has_value(); });
-      const std::uint32_t fallback = d == 2 && !any ? 1 : kAssumedGrid;
-      grid[d] = given_.grid[d] ? static_cast<std::uint32_t>(std::max<std::int64_t>(*given_.grid[d], 1)) : fallback;
-      if (!given_.grid[d]) assumed = dim3Text(grid);
+      const std::uint32_t fallback = d == 2 && !is_any_known ? 1 : kAssumedGrid, step = scenario_.launch.cluster[d];
+      const std::uint32_t wanted = given_.grid[d] ? static_cast<std::uint32_t>(std::max<std::int64_t>(*given_.grid[d], 1)) : fallback;
+      grid[d] = (wanted + step - 1) / step * step;
+      is_rounded |= given_.grid[d] && grid[d] != wanted;
     }
-    if (assumed.empty()) return;
+    if (is_rounded) assume("the grid is no multiple of the cluster: " + dim3Text(grid) + " is assumed");
+    if (isKnown(given_.grid)) return;
     // Only kernels in which the grid or the block index decides something depend on it.
     bool reads_grid = program_.depends_on_block;
     for (const auto& special : program_.specials) {
@@ -229,6 +283,16 @@ class Builder {
     scenario_.launch.param_bytes.assign(program_.param_bytes, 0);
     scenario_.launch.param_known.assign(program_.param_bytes, false);
     for (const machine::ParamRead& read : program_.param_reads) fixParameter(read);
+    for (const diagnose::Limit& mistake : tensor_maps_.mistakes()) scenario_.assumptions.push_back(mistake);
+    if (decl_ == nullptr) return;
+    for (const ParamField& field : decl_->fields) {
+      if (field.kind != ParamField::Kind::kTensorMap || field.param >= program_.param_offset.size()) continue;
+      addTensorMap(field.param, field.offset, machine::kParamWindow + program_.param_offset[field.param] + field.offset);
+    }
+  }
+
+  void addTensorMap(std::uint32_t param, std::uint32_t offset, std::uint64_t address) {
+    if (const auto map = tensor_maps_.at(param, offset)) scenario_.launch.tensor_maps.emplace(address, *map);
   }
 
   void fixParameter(const machine::ParamRead& read) {
@@ -239,9 +303,11 @@ class Builder {
     if (is_pointer) {
       const auto buffer = static_cast<unsigned>(scenario_.names.buffers.size());
       scenario_.names.buffers.emplace(buffer, name);
+      addTensorMap(read.param, read.offset, machine::bufferBase(buffer));
       return write(read.param, read.offset, 8, machine::bufferBase(buffer));
     }
-    if (field != nullptr && field->kind == ParamField::Kind::kFloat) return;
+    // The words of a tensor map mean nothing one by one.
+    if (field != nullptr && (field->kind == ParamField::Kind::kFloat || field->kind == ParamField::Kind::kTensorMap)) return;
     for (const LaunchSite::Argument& argument : given_.arguments) {
       const bool covers = argument.param == read.param && read.offset >= argument.offset &&
                           read.offset + read.size <= argument.offset + argument.size;
@@ -275,6 +341,7 @@ class Builder {
   const KernelDecl* decl_;
   const machine::Program& program_;
   const Given& given_;
+  const TensorMaps tensor_maps_;
   Scenario scenario_;
 };
 
@@ -289,13 +356,26 @@ bool isSameKernel(std::string_view a, std::string_view b) {
   return a == b || plain(a) == plain(b);
 }
 
+namespace {
+
+bool haveSameBoxes(const machine::Launch& a, const machine::Launch& b) {
+  return std::equal(a.tensor_maps.begin(), a.tensor_maps.end(), b.tensor_maps.begin(), b.tensor_maps.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.box_bytes == y.second.box_bytes &&
+                             x.second.row_bytes == y.second.row_bytes;
+                    });
+}
+
+}  // namespace
+
 std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program,
                                    const Options& options) {
   std::vector<Scenario> scenarios;
   for (const Given& given : givenLaunches(unit, decl, program.function.name, options)) {
     Scenario scenario = Builder(unit, decl, program, given).build();
     const bool is_new = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& other) {
-      return other.names.launch == scenario.names.launch && other.launch.param_bytes == scenario.launch.param_bytes;
+      return other.names.launch == scenario.names.launch && other.launch.param_bytes == scenario.launch.param_bytes &&
+             haveSameBoxes(other.launch, scenario.launch);
     });
     if (is_new) scenarios.push_back(std::move(scenario));
   }

@@ -25,7 +25,8 @@ struct Scenario {
 bool isSameKernel(std::string_view a, std::string_view b);
 
 /// At least one. Sources, first that applies: Options::launches, "// handoff: launch ..." above the kernel, launch
-/// sites of the unit, launch bounds, defaults.
+/// sites of the unit, launch bounds, defaults. What the kernel itself requires (.reqntid, .reqnctapercluster,
+/// __cluster_dims__) comes before all of them; boxes of tensor maps are in tensor_maps.h.
 std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const frontend::KernelDecl* decl,
                                    const machine::Program& program, const Options& options);
 

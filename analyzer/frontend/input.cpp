@@ -115,6 +115,7 @@ Result<Unit> unitFromClang(const Job& job, ClangOutput output) {
   restoreLocations(unit.module, output.locations);
   unit.kernels = std::move(output.kernels);
   unit.launches = std::move(output.launches);
+  unit.tensor_maps = std::move(output.tensor_maps);
   unit.asm_facts = std::move(output.asm_facts);
   unit.shared_arrays = std::move(output.shared_arrays);
   unit.comments = std::move(output.comments);
@@ -146,11 +147,13 @@ void adoptFacts(Unit& unit, const ClangOutput& output) {
     if (!isEmptyKernel(function)) kernel.untrusted.reset();
     unit.kernels.push_back(std::move(kernel));
   }
-  for (LaunchSite launch : output.launches) {
-    if (const auto found = names.find(linkageFreeName(launch.kernel)); found != names.end())
-      launch.kernel = found->second;
-    unit.launches.push_back(std::move(launch));
-  }
+  const auto adoptName = [&](std::string& kernel) {
+    if (const auto found = names.find(linkageFreeName(kernel)); found != names.end()) kernel = found->second;
+  };
+  unit.launches = output.launches;
+  for (LaunchSite& launch : unit.launches) adoptName(launch.kernel);
+  unit.tensor_maps = output.tensor_maps;
+  for (TensorMapFact& map : unit.tensor_maps) adoptName(map.kernel);
   unit.asm_facts = output.asm_facts;
   unit.shared_arrays = output.shared_arrays;
 }

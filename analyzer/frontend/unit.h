@@ -28,7 +28,7 @@ struct ParamField {
   std::uint32_t param = 0;   ///< index of the kernel parameter
   std::uint32_t offset = 0;  ///< bytes from the start of that parameter
   std::uint32_t size = 0;    ///< bytes
-  enum class Kind : std::uint8_t { kInteger, kPointer, kFloat, kOther } kind = Kind::kOther;
+  enum class Kind : std::uint8_t { kInteger, kPointer, kFloat, kOther, kTensorMap } kind = Kind::kOther;
   bool is_signed = false;
   std::uint32_t pointee_size = 0;  ///< bytes of one pointee element, 0 if unknown
 };
@@ -42,6 +42,20 @@ struct LaunchSite {
   Folded dynamic_smem;                ///< bytes
   struct Argument { std::uint32_t param = 0; std::uint32_t offset = 0; std::uint32_t size = 0; std::int64_t value = 0; };
   std::vector<Argument> arguments;    ///< only those that fold
+};
+
+/// What host code encodes into a CUtensorMap that a launch hands to a kernel.
+struct TensorMapFact {
+  std::string kernel;          ///< mangled name
+  std::uint32_t param = 0;     ///< index of the kernel parameter: the map, a structure around it, or a pointer to it
+  std::uint32_t offset = 0;    ///< bytes from the start of that parameter
+  std::string variable;        ///< the host variable that is encoded
+  std::uint32_t element_bytes = 0;
+  std::vector<std::uint32_t> box;              ///< elements, innermost first; im2col: channels, pixels
+  std::vector<std::uint32_t> element_strides;  ///< one for each extent of the box
+  Folded interleave, swizzle;  ///< CUtensorMapInterleave, CUtensorMapSwizzle
+  SourcePos pos;               ///< of the encoding
+  SourcePos launch_pos;        ///< as LaunchSite::pos
 };
 
 /// A kernel as the source declares it.
@@ -72,7 +86,7 @@ struct SharedArray {
   friend bool operator==(const SharedArray&, const SharedArray&) = default;
 };
 
-/// A comment that silences or configures: "NOLINT...", "handoff: launch ...".
+/// A comment that silences or configures: "NOLINT...", "handoff: launch ...", "handoff: tensormap ...".
 struct SourceComment {
   SourcePos pos;
   std::string text;
@@ -85,6 +99,7 @@ struct Unit {
   ptx::Module module;
   std::vector<KernelDecl> kernels;    ///< empty for PTX input
   std::vector<LaunchSite> launches;
+  std::vector<TensorMapFact> tensor_maps;  ///< only those whose box folds
   std::vector<AsmFact> asm_facts;
   std::vector<SharedArray> shared_arrays;  ///< names that stand for arrays of different shapes are left out
   std::vector<SourceComment> comments;

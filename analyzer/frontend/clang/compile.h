@@ -28,6 +28,7 @@ struct ClangOutput {
   std::vector<SourceStack> locations;  ///< the ".loc" line N of `ptx` stands for locations[N - 1]
   std::vector<KernelDecl> kernels;     ///< kernels of `ptx`, and kernels of the source that should be there
   std::vector<LaunchSite> launches;
+  std::vector<TensorMapFact> tensor_maps;
   std::vector<AsmFact> asm_facts;
   std::vector<SharedArray> shared_arrays;
   std::vector<SourceComment> comments;

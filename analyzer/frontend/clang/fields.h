@@ -13,7 +13,11 @@ struct Leaf {
   ParamField::Kind kind = ParamField::Kind::kOther;
   bool is_signed = false;
   std::uint32_t pointee_size = 0;
+  bool points_to_tensor_map = false;
 };
+
+/// The driver API's CUtensorMap.
+bool isTensorMap(const clang::RecordDecl* record);
 
 /// In the order of their offsets. Classes with bases or virtual functions, unions and long arrays come as one
 /// opaque leaf each (bases are looked into).

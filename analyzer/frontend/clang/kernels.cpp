@@ -32,7 +32,7 @@ class Flattener {
         record.getNumVBases() != 0)
       return false;
     // A tensor map is one thing, not sixteen numbers.
-    return record.getName() != "CUtensorMap_st" && record.getName() != "CUtensorMap";
+    return !isTensorMap(&record);
   }
 
   void addElements(const clang::ConstantArrayType& array, const Path& path, const std::string& name,
@@ -70,12 +70,15 @@ class Flattener {
       const QualType pointee = type->getPointeeType();
       if (!pointee->isIncompleteType() && !pointee->isFunctionType() && !pointee->isVoidType())
         leaf.pointee_size = static_cast<std::uint32_t>(context_.getTypeSizeInChars(pointee).getQuantity());
+      leaf.points_to_tensor_map = isTensorMap(pointee->getAsRecordDecl());
     } else {
       leaf.size = static_cast<std::uint32_t>(context_.getTypeSizeInChars(type).getQuantity());
       if (type->isIntegralOrEnumerationType())
         leaf.kind = ParamField::Kind::kInteger;
       else if (type->isRealFloatingType())
         leaf.kind = ParamField::Kind::kFloat;
+      else if (isTensorMap(type->getAsRecordDecl()))
+        leaf.kind = ParamField::Kind::kTensorMap;
       leaf.is_signed = type->isSignedIntegerOrEnumerationType();
     }
     out_.push_back(std::move(leaf));
@@ -109,6 +112,10 @@ std::string prettyName(clang::ASTContext& context, const clang::FunctionDecl& ke
 }
 
 }  // namespace
+
+bool isTensorMap(const clang::RecordDecl* record) {
+  return record != nullptr && (record->getName() == "CUtensorMap_st" || record->getName() == "CUtensorMap");
+}
 
 std::vector<Leaf> leavesOf(clang::ASTContext& context, QualType type) {
   std::vector<Leaf> leaves;

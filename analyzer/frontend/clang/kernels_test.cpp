@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string show(const ParamField& field) {
-  constexpr const char* kKinds[] = {"int", "ptr", "float", "other"};
+  constexpr const char* kKinds[] = {"int", "ptr", "float", "other", "tensormap"};
   return field.name + "@" + std::to_string(field.param) + "+" + std::to_string(field.offset) + ":" +
          std::to_string(field.size) + " " + kKinds[static_cast<int>(field.kind)] +
          (field.is_signed ? " signed" : "") +
@@ -30,7 +30,7 @@ TEST(Kernels, FieldsAreFlattened) {
   std::vector<std::string> fields;
   for (const ParamField& field : unit->kernels[0].fields) fields.push_back(show(field));
   EXPECT_THAT(fields,
-              testing::ElementsAre("map@0+0:128 other", "p.tag@1+0:2 int signed", "p.scale@1+8:8 float",
+              testing::ElementsAre("map@0+0:128 tensormap", "p.tag@1+0:2 int signed", "p.scale@1+8:8 float",
                                    "p.shape[0]@1+16:4 int", "p.shape[1]@1+20:4 int",
                                    "p.in.data@1+24:8 ptr to 16", "p.on@1+32:1 int", "p.table@1+33:100 other",
                                    "p.e@1+133:1 int", "raw@2+0:8 ptr", "n@3+0:8 int", "f@4+0:4 float"));
