@@ -1,0 +1,70 @@
+// Kernel:   warp 0 loads and waits for each tile on behalf of the block.
+// Launch:   grid 10, block 128, static shared memory only, tiles = 6
+// Target:   sm_90
+// Expected finding: missing-wait
+// Also acceptable: barrier-only-handoff, missing-barrier
+// Line:     56
+// Why:      the block barrier comes before the wait of warp 0, so the other warps read the tile while it may be on
+//           its way.
+#include <cstdint>
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ uint32_t smem_addr(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void mbar_init(uint64_t* bar, uint32_t count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(smem_addr(bar)), "r"(count) : "memory");
+}
+__device__ __forceinline__ void mbar_init_fence() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void mbar_arrive_expect_tx(uint64_t* bar, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(smem_addr(bar)), "r"(bytes)
+                 : "memory");
+}
+__device__ __forceinline__ void mbar_wait(uint64_t* bar, uint32_t parity) {
+    uint32_t done = 0;
+    while (!done) {
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(smem_addr(bar)), "r"(parity) : "memory");
+    }
+}
+__device__ __forceinline__ void bulk_load(void* dst, const void* src, uint32_t bytes, uint64_t* bar) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 ::"r"(smem_addr(dst)), "l"(src), "r"(bytes), "r"(smem_addr(bar)) : "memory");
+}
+__device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+__global__ void tile_sums(const float* in, float* out, int tiles) {
+    __shared__ alignas(128) float tile[512];
+    __shared__ alignas(8) uint64_t bar;
+    const int t = threadIdx.x;
+    if (t == 0) {
+        mbar_init(&bar, 1);
+        mbar_init_fence();
+    }
+    __syncthreads();
+
+    float sum = 0.f;
+    for (int k = 0; k < tiles; ++k) {
+        if (t == 0) {
+            mbar_arrive_expect_tx(&bar, sizeof(tile));
+            bulk_load(tile, in + (blockIdx.x * tiles + k) * 512, sizeof(tile), &bar);
+        }
+        __syncthreads();
+        if (t < 32) mbar_wait(&bar, k & 1);
+        for (int i = t; i < 512; i += 128) sum += tile[511 - i];  // BUG: missing-wait
+        fence_async_proxy();
+        __syncthreads();
+    }
+    out[blockIdx.x * 128 + t] = sum;
+}
+
+int main() {
+    float *in, *out;
+    cudaMalloc(&in, 10 * 6 * 512 * sizeof(float));
+    cudaMalloc(&out, 10 * 128 * sizeof(float));
+    cudaMemset(in, 0, 10 * 6 * 512 * sizeof(float));
+    tile_sums<<<10, 128>>>(in, out, 6);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
