@@ -3,7 +3,7 @@
 // Launch:   grid 8, block 64, cluster 2, static shared memory only
 // Target:   sm_90
 // Expected finding: missing-proxy-fence
-// Line:     32
+// Line:     33
 // Why:      the row is written by ordinary stores and read by the bulk copy without a proxy fence.
 #include <cooperative_groups.h>
 #include <cstdint>
@@ -27,9 +27,10 @@ __global__ void __cluster_dims__(2, 1, 1) exchange_rows(const float* in, float* 
     mine[t] = in[blockIdx.x * 64 + t];
     cluster.sync();
     if (t == 0) {
+        const uint32_t bytes = sizeof(mine);
         float* const dst = cluster.map_shared_rank(theirs, peer);
         uint64_t* const bar = cluster.map_shared_rank(&received, peer);
-        ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, dst, mine, sizeof(mine), bar);  // BUG: missing-proxy-fence
+        ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, dst, mine, bytes, bar);  // BUG: missing-proxy-fence
     }
     while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &received, 0)) {
     }

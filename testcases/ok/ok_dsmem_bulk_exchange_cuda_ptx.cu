@@ -29,9 +29,10 @@ __global__ void __cluster_dims__(2, 1, 1) exchange_rows(const float* in, float* 
     ptx::fence_proxy_async(ptx::space_shared);
     cluster.sync();
     if (t == 0) {
+        const uint32_t bytes = sizeof(mine);
         float* const dst = cluster.map_shared_rank(theirs, peer);
         uint64_t* const bar = cluster.map_shared_rank(&received, peer);
-        ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, dst, mine, sizeof(mine), bar);
+        ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, dst, mine, bytes, bar);
     }
     while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &received, 0)) {
     }

@@ -1,0 +1,63 @@
+// Kernel:   a tile and its mbarrier lie one behind the other in dynamic shared memory.
+// Launch:   grid 8, block 128, dynamic shared memory 1088 bytes
+// Target:   sm_90
+// Expected finding: none
+// Line:     -
+// Why:      the barrier starts where the tile of 1024 bytes ends.
+#include <cstdint>
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ uint32_t smem_addr(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void mbar_init(uint64_t* bar, uint32_t count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(smem_addr(bar)), "r"(count) : "memory");
+}
+__device__ __forceinline__ void mbar_init_fence() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void mbar_arrive_expect_tx(uint64_t* bar, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(smem_addr(bar)), "r"(bytes)
+                 : "memory");
+}
+__device__ __forceinline__ void mbar_wait(uint64_t* bar, uint32_t parity) {
+    uint32_t done = 0;
+    while (!done) {
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(smem_addr(bar)), "r"(parity) : "memory");
+    }
+}
+__device__ __forceinline__ void bulk_load(void* dst, const void* src, uint32_t bytes, uint64_t* bar) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 ::"r"(smem_addr(dst)), "l"(src), "r"(bytes), "r"(smem_addr(bar)) : "memory");
+}
+
+constexpr int kTileBytes = 1024;
+constexpr int kBarrierAt = 1024;
+
+__global__ void packed(const float* in, float* out) {
+    extern __shared__ __align__(128) char smem[];
+    float* tile = reinterpret_cast<float*>(smem);
+    uint64_t* bar = reinterpret_cast<uint64_t*>(smem + kBarrierAt);
+    const int t = threadIdx.x;
+    if (t == 0) {
+        mbar_init(bar, 1);
+        mbar_init_fence();
+    }
+    __syncthreads();
+    if (t == 0) {
+        mbar_arrive_expect_tx(bar, kTileBytes);
+        bulk_load(tile, in + blockIdx.x * 256, kTileBytes, bar);
+    }
+    mbar_wait(bar, 0);
+    out[blockIdx.x * 128 + t] = tile[t] + tile[128 + t];
+}
+
+int main() {
+    float *in, *out;
+    cudaMalloc(&in, 8 * kTileBytes);
+    cudaMalloc(&out, 8 * 128 * sizeof(float));
+    cudaMemset(in, 0, 8 * kTileBytes);
+    packed<<<8, 128, 1088>>>(in, out);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
