@@ -11,6 +11,7 @@
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/diagnose/trace.h"
 #include "analyzer/diagnose/witness.h"
+#include "analyzer/machine/address.h"
 
 namespace handoff::diagnose {
 
@@ -26,7 +27,10 @@ class ConflictReporter {
   ConflictReporter(const Run& run, const Conflict& conflict, Cause cause)
       : run_(run), conflict_(conflict), cause_(cause), first_(run.outcome.log[conflict.first.event]),
         second_(run.outcome.log[conflict.second.event]) {
-    place_ = placeName(run.program, run.names, conflict.space, conflict.address);
+    const bool is_peer = conflict.space == ptx::Space::kShared && run.launch.clusterSize() > 1;
+    place_ = placeName(run.program, run.names, conflict.space,
+                       is_peer ? machine::inCluster(conflict.cta, conflict.address) : conflict.address);
+    stale_wait_ = cause == Cause::kWrongParity ? staleWait(conflict, run.outcome) : 0;
   }
 
   Diagnosis report() {
@@ -34,15 +38,22 @@ class ConflictReporter {
     Finding& finding = diagnosis.finding;
     const RuleInfo* rule = findRule(ruleOf(cause_));
     finding.rule = rule->name;
-    finding.severity = rule->severity;
+    finding.severity = isMildFence() ? Severity::kWarning : rule->severity;
     finding.message = message();
-    const bool at_first = cause_ == Cause::kPrematureOverwrite && !isCopy(second_) && isCopy(first_);
+    const bool at_first = cause_ == Cause::kPrematureOverwrite && !isReaderFirst(conflict_, run_.outcome) &&
+                          !isCopy(second_) && isCopy(first_);
     const Access primary = at_first ? conflict_.first : conflict_.second;
     const Access partner = at_first ? conflict_.second : conflict_.first;
     diagnosis.primary_instr = instrOf(primary.event);
     diagnosis.secondary_instr = instrOf(partner.event);
     finding.stack = run_.program.stackOf(diagnosis.primary_instr);
     finding.related.push_back({partnerMessage(partner), run_.program.stackOf(diagnosis.secondary_instr)});
+    if (stale_wait_ != 0) {
+      // The mistake is in the wait; the accesses are what comes of it.
+      finding.related.insert(finding.related.begin(), {partnerMessage(primary), finding.stack});
+      diagnosis.primary_instr = instrOf(stale_wait_);
+      finding.stack = run_.program.stackOf(diagnosis.primary_instr);
+    }
     addWait(finding);
     finding.witness = witnessOf(run_, conflict_.first, conflict_.second, place_);
     diagnosis.edits = editsFor(run_, conflict_, cause_);
@@ -52,7 +63,11 @@ class ConflictReporter {
  private:
   using Access = machine::Access;
 
-  static bool isCopy(const Event& event) { return event.kind == EventKind::kCopy; }
+  static bool isCopy(const Event& event) { return machine::isCopy(event.kind); }
+  // Practice is divided on the reads, and on cp.async data for the tensor cores (docs/soundness.md).
+  bool isMildFence() const {
+    return cause_ == Cause::kMissingProxyFence && (first_.kind == EventKind::kCopy || first_.kind == EventKind::kRead);
+  }
   std::uint32_t instrOf(EventId id) const { return run_.program.ops[run_.outcome.log[id].op].instr; }
 
   std::string threadOf(Access access) const {
@@ -67,6 +82,11 @@ class ConflictReporter {
     const std::string reader = threadOf(conflict_.second), issuer = threadOf(conflict_.first);
     const std::string other = conflict_.same_thread ? "its own copy" : "the copy of " + issuer;
     switch (cause_) {
+      case Cause::kWrongParity: return wrongParity();
+      case Cause::kMissingProxyFence: return missingFence();
+      case Cause::kNotDrained:
+        return "'" + place_ + "' is read by " + reader + " while the bulk store of " + issuer +
+               " to it may still be under way: wait_group.read waits for the source only";
       case Cause::kMissingWait:
         if (!isCopy(first_)) {
           return "'" + place_ + "' is read by " + issuer + ", but nothing makes it wait for the copy that " + reader +
@@ -100,8 +120,37 @@ class ConflictReporter {
     return "";
   }
 
+  std::string wrongParity() const {
+    const Event& wait = run_.outcome.log[stale_wait_];
+    const std::string of = " of '" + placeName(run_.program, run_.names, ptx::Space::kShared, run_.outcome.log.barrierOf(stale_wait_)) + "'";
+    const std::string thread = threadOf({stale_wait_, machine::lowestLane(wait.lanes)});
+    const bool is_first = static_cast<std::int32_t>(wait.value) < 0;
+    return "this wait of " + thread + " does not wait: its parity asks for " +
+           (is_first ? "the phase before the first one" + of + ", which a fresh barrier counts as over"
+                     : "phase " + std::to_string(wait.value) + of + ", for which the thread has waited before") +
+           "; so '" + place_ + "' is " + (isReaderFirst(conflict_, run_.outcome) ? "overwritten while it may still be read"
+                                                                                 : "read while a copy into it may be in flight");
+  }
+
+  std::string missingFence() const {
+    const std::string before = threadOf(conflict_.first), after = threadOf(conflict_.second);
+    const std::string use = second_.kind == EventKind::kMma ? "the multiplication of " + after + " that reads it"
+                                                            : "the bulk copy of " + after;
+    switch (first_.kind) {
+      case EventKind::kRead:
+        return "'" + place_ + "' is read by " + before + " and then overwritten by " + use +
+               " with no proxy fence between: the load may still be on its way when the copy writes";
+      case EventKind::kCopy:
+        return "'" + place_ + "' is filled by a cp.async of " + before + " and then used by " + use +
+               " with no proxy fence between: cp.async writes in the generic proxy";
+      default:
+        return "'" + place_ + "' is written by " + before + " and then used by " + use +
+               " with no proxy fence between: the async proxy may not see the write";
+    }
+  }
+
   std::string missingBarrier() const {
-    const bool reader_first = first_.kind == EventKind::kRead;
+    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
     const Access reader = reader_first ? conflict_.first : conflict_.second;
     const Access writer = reader_first ? conflict_.second : conflict_.first;
     const bool by_copy = isCopy(run_.outcome.log[writer.event]);
@@ -114,21 +163,28 @@ class ConflictReporter {
   }
 
   std::string prematureOverwrite() const {
-    const bool reader_first = first_.kind == EventKind::kRead;
+    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
     const Access reader = reader_first ? conflict_.first : conflict_.second;
     const Access writer = reader_first ? conflict_.second : conflict_.first;
-    if (conflict_.same_thread) {
+    if (conflict_.same_thread && !machine::isAsync(run_.outcome.log[reader.event].kind)) {
       return "'" + place_ + "' is overwritten by a copy of " + threadOf(writer) +
              " before that thread has read its old contents: the slot is filled one turn too early";
     }
+    const EventKind by = run_.outcome.log[reader.event].kind;
+    const std::string who = by == EventKind::kMma    ? "a multiplication of " + threadOf(reader)
+                            : by == EventKind::kBulk ? "a bulk store of " + threadOf(reader)
+                                                     : threadOf(reader);
     return "'" + place_ + "' is overwritten by a " + (isCopy(run_.outcome.log[writer.event]) ? "copy" : "store") +
-           " of " + threadOf(writer) + " while " + threadOf(reader) + " may still read its old contents";
+           " of " + threadOf(writer) + " while " + who + " may still read its old contents";
   }
 
   std::string partnerMessage(Access access) const {
     const Event& event = run_.outcome.log[access.event];
     switch (event.kind) {
-      case EventKind::kCopy: return "the copy is issued here by " + threadOf(access);
+      case EventKind::kCopy:
+      case EventKind::kBulk: return "the copy is issued here by " + threadOf(access);
+      case EventKind::kAsyncStore: return "the asynchronous store is issued here by " + threadOf(access);
+      case EventKind::kMma: return "the multiplication is started here by " + threadOf(access);
       case EventKind::kRead: return "read here by " + threadOf(access);
       case EventKind::kWrite: return "written here by " + threadOf(access);
       default: return "the other access is here";
@@ -152,7 +208,7 @@ class ConflictReporter {
   }
 
   void addRetiringWait(Finding& finding) const {
-    const Access writer = first_.kind == EventKind::kRead ? conflict_.second : conflict_.first;
+    const Access writer = isReaderFirst(conflict_, run_.outcome) ? conflict_.second : conflict_.first;
     const EventId id = firstAfter(run_, writer, [](EventKind kind) {
       return kind == EventKind::kWaitGroup || kind == EventKind::kWaitAll;
     });
@@ -166,6 +222,7 @@ class ConflictReporter {
   const Cause cause_;
   const Event &first_, &second_;
   std::string place_;
+  EventId stale_wait_ = 0;
 };
 
 /// Joins conflicts that have one cause: the same rule at the same user's line, or by the same wait.

@@ -19,14 +19,30 @@ class Editor {
   Editor(const Run& run, const Conflict& conflict) : run_(run), conflict_(conflict) {}
 
   std::vector<Edit> list(Cause cause) {
+    // Insertions cannot repair a hand-over through an mbarrier, where a wait needs to know its phase.
+    const auto isBulk = [&](machine::Access access) { return run_.outcome.log[access.event].kind == EventKind::kBulk; };
+    const bool is_bulk = isBulk(conflict_.first) || isBulk(conflict_.second);
     switch (cause) {
+      case Cause::kMissingProxyFence: fence(); break;
+      case Cause::kNotDrained: bulkWait(/*is_read=*/false); break;
+      case Cause::kWrongParity: break;
+      case Cause::kPrematureOverwrite:
+        if (run_.outcome.log[conflict_.first.event].kind == EventKind::kMma) {
+          mmaWait();
+        } else if (isReaderFirst(conflict_, run_.outcome) && isBulk(conflict_.first)) {
+          bulkWait(/*is_read=*/true);
+        } else {
+          barrierBeforeWriter();
+        }
+        break;
       case Cause::kMissingWait:
-      case Cause::kBarrierOnly: waitBeforeBarrier(); break;
+      case Cause::kBarrierOnly:
+        if (!is_bulk) waitBeforeBarrier();
+        break;
       case Cause::kMissingCommit: commitBeforeWait(); break;
       case Cause::kInsufficientWait: tightenWait(); break;
       case Cause::kPhaseRace: break;  // the arrival has to move, which no insertion can do
       case Cause::kMissingBarrier: barrierBeforeReader(); break;
-      case Cause::kPrematureOverwrite: barrierBeforeWriter(); break;
       case Cause::kOverlap:
       case Cause::kReuseInFlight: waitBefore(instrOf(conflict_.second.event)); break;
       case Cause::kSourceOverwritten: waitAndBarrierBefore(instrOf(conflict_.second.event)); break;
@@ -60,9 +76,48 @@ class Editor {
     barrierBefore(at);
   }
 
+  // Before the hand-over to the issuer, in every thread that accessed; or right before the copy, in the issuer.
+  void fence() {
+    const auto insertFence = [&](std::uint32_t at) {
+      insert(at, "fence.proxy.async", "fence.proxy.async", "asm volatile(\"fence.proxy.async;\" ::: \"memory\");");
+    };
+    const EventId handover = firstAfter(run_, conflict_.first, [](EventKind kind) {
+      return kind == EventKind::kCtaSync || kind == EventKind::kCtaArrive || kind == EventKind::kMbarrierArrive ||
+             kind == EventKind::kClusterArrive || kind == EventKind::kWarpSync;
+    });
+    if (handover != 0) insertFence(instrOf(handover));
+    insertFence(instrOf(conflict_.second.event));
+    insertFence(instrOf(conflict_.first.event) + 1);
+  }
+
+  // Where the issuer hands the memory on, or where it is used again.
+  void bulkWait(bool is_read) {
+    const std::string opcode = is_read ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group";
+    const auto insertWait = [&](std::uint32_t at) {
+      Edit edit{.at = at, .opcode = opcode, .has_immediate = true, .description = "insert " + opcode + " 0" + lineOf(at),
+                .source_text = "asm volatile(\"" + opcode + " 0;\" ::: \"memory\");"};
+      edits_.push_back(std::move(edit));
+    };
+    const EventId handover = firstAfter(run_, conflict_.first, [](EventKind kind) {
+      return kind == EventKind::kCtaSync || kind == EventKind::kMbarrierArrive || kind == EventKind::kWarpSync;
+    });
+    if (handover != 0) insertWait(instrOf(handover));
+    insertWait(instrOf(conflict_.second.event));
+  }
+
+  void mmaWait() {
+    const EventId release = firstAfter(run_, conflict_.first, [](EventKind kind) {
+      return kind == EventKind::kMbarrierArrive || kind == EventKind::kCtaSync || kind == EventKind::kCtaArrive;
+    });
+    const std::uint32_t at = instrOf(release != 0 ? release : conflict_.second.event);
+    edits_.push_back({.at = at, .opcode = "wgmma.wait_group.sync.aligned", .has_immediate = true,
+                      .description = "insert wgmma.wait_group 0" + lineOf(at),
+                      .source_text = "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");"});
+  }
+
   // The barrier that follows the copy is where its data is meant to be handed over.
   void waitBeforeBarrier() {
-    const bool copy_first = run_.outcome.log[conflict_.first.event].kind == EventKind::kCopy;
+    const bool copy_first = machine::isCopy(run_.outcome.log[conflict_.first.event].kind);
     if (copy_first) {
       const EventId barrier = lastOf(run_, conflict_.first.event, conflict_.second.event, conflict_.first, isBarrier);
       if (barrier != 0) waitBefore(instrOf(barrier));
@@ -88,7 +143,7 @@ class Editor {
   }
 
   void barrierBeforeReader() {
-    const bool reader_first = run_.outcome.log[conflict_.first.event].kind == EventKind::kRead;
+    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
     const machine::Access reader = reader_first ? conflict_.first : conflict_.second;
     const machine::Access writer = reader_first ? conflict_.second : conflict_.first;
     // Right after the wait that retires the copy, if there is one; else right before the read.
@@ -100,7 +155,7 @@ class Editor {
   }
 
   void barrierBeforeWriter() {
-    const bool reader_first = run_.outcome.log[conflict_.first.event].kind == EventKind::kRead;
+    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
     const machine::Access writer = reader_first ? conflict_.second : conflict_.first;
     const machine::Access reader = reader_first ? conflict_.first : conflict_.second;
     barrierBefore(instrOf(writer.event));

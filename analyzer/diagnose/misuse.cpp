@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/diagnose/witness.h"
@@ -25,13 +26,16 @@ class MisuseReporter {
     const RuleInfo* rule = findRule(finding.rule);
     // Undefined by the letter, without an effect that anybody has seen: initialising an idle barrier again, and
     // leaving copies behind that nobody reads.
-    const bool is_pedantic = misuse_.kind == Misuse::Kind::kLeakedAtExit ||
+    const bool is_cp_async = misuse_.event != 0 && run_.outcome.log[misuse_.event].kind == machine::EventKind::kCopy;
+    const bool is_pedantic = (misuse_.kind == Misuse::Kind::kLeakedAtExit && is_cp_async) ||
                              (misuse_.kind == Misuse::Kind::kReinitialized && misuse_.value != 0);
     finding.severity = is_pedantic ? Severity::kNote : rule->severity;
     diagnosis.primary_instr = diagnosis.secondary_instr = run_.program.ops[misuse_.op].instr;
     finding.stack = run_.program.stackOf(diagnosis.primary_instr);
     const bool has_place = misuse_.address != 0;
-    const bool global = misuse_.kind == Misuse::Kind::kMisalignedSource;
+    const bool global = misuse_.kind == Misuse::Kind::kMisalignedSource ||
+                        misuse_.kind == Misuse::Kind::kMisalignedGlobalDestination ||
+                        misuse_.kind == Misuse::Kind::kTensormapUnfenced || misuse_.kind == Misuse::Kind::kTensormapInUse;
     const std::string place =
         has_place ? placeName(run_.program, run_.names, global ? ptx::Space::kGlobal : ptx::Space::kShared, misuse_.address)
                   : "";
@@ -54,15 +58,13 @@ class MisuseReporter {
 
   void describe(Finding& finding) const {
     switch (misuse_.kind) {
-      case Misuse::Kind::kMisalignedDestination:
+      case Misuse::Kind::kMisalignedDestination: misaligned(finding, "destination", ptx::Space::kShared); break;
+      case Misuse::Kind::kMisalignedSource: misaligned(finding, "source", ptx::Space::kGlobal); break;
+      case Misuse::Kind::kMisalignedSharedSource: misaligned(finding, "source", ptx::Space::kShared); break;
+      case Misuse::Kind::kMisalignedGlobalDestination: misaligned(finding, "destination", ptx::Space::kGlobal); break;
+      case Misuse::Kind::kBadBulkSize:
         finding.rule = "misaligned-copy";
-        finding.message = "the destination " + place(ptx::Space::kShared) + " of a " + number(misuse_.wanted) +
-                          "-byte copy of " + thread() + " is not a multiple of " + number(misuse_.wanted) + " bytes";
-        break;
-      case Misuse::Kind::kMisalignedSource:
-        finding.rule = "misaligned-copy";
-        finding.message = "the source " + place(ptx::Space::kGlobal) + " of a " + number(misuse_.wanted) +
-                          "-byte copy of " + thread() + " is not a multiple of " + number(misuse_.wanted) + " bytes";
+        finding.message = "a bulk copy moves a multiple of 16 bytes, not " + number(misuse_.value);
         break;
       case Misuse::Kind::kBadCopySize:
         finding.rule = "misaligned-copy";
@@ -123,6 +125,53 @@ class MisuseReporter {
                           "nothing orders phase " + number(misuse_.value - 1) + " before the wait";
         relate(finding, misuse_.other, "the barrier is initialised here");
         break;
+      case Misuse::Kind::kByteMismatch:
+      case Misuse::Kind::kLateExpect:
+      case Misuse::Kind::kByteRange:
+      case Misuse::Kind::kLappedWait:
+      case Misuse::Kind::kRemoteBarrierOp:
+      case Misuse::Kind::kCompletingNoComplete:
+      case Misuse::Kind::kEmptyExpectedCount: barrier(finding); break;
+      case Misuse::Kind::kWrongSpace:
+      case Misuse::Kind::kNoSuchPeer:
+      case Misuse::Kind::kPeerNotStarted:
+      case Misuse::Kind::kPeerMayHaveExited:
+      case Misuse::Kind::kUseAfterExit:
+      case Misuse::Kind::kDoubleClusterArrive: cluster(finding); break;
+      case Misuse::Kind::kUndrainedAtExit:
+        finding.rule = "store-not-drained";
+        finding.message = "the block may exit while this bulk store of " + thread() +
+                          " still reads shared memory: no wait_group.read covers it";
+        break;
+      case Misuse::Kind::kUndrainedAtSignal:
+        finding.rule = "store-not-drained";
+        finding.message = thread() + " announces data that a bulk store may still be writing: only wait_group without .read "
+                                     "says that the destination is written";
+        relate(finding, misuse_.other, "the bulk store is here");
+        break;
+      case Misuse::Kind::kSplitWarpgroup:
+        finding.rule = "divergent-protocol";
+        finding.message = "only " + number(std::popcount(misuse_.lanes)) + " of 32 threads of warp " + number(misuse_.warp) +
+                          " execute this warpgroup instruction";
+        break;
+      case Misuse::Kind::kWarpgroupMismatch:
+        finding.rule = "divergent-protocol";
+        finding.message = "the warps of one warpgroup execute different multiplications, or with different descriptors";
+        relate(finding, misuse_.other, "another warp of the warpgroup executes this one");
+        break;
+      case Misuse::Kind::kTensormapUnfenced:
+        finding.rule = "missing-proxy-fence";
+        finding.message = "the tensor map " + place(ptx::Space::kGlobal) + " is used by " + thread() + " after an edit that " +
+                          (misuse_.value != 0 ? "no fence.proxy.tensormap acquire before the copy makes visible to it"
+                                              : "no fence.proxy.tensormap release publishes");
+        relate(finding, misuse_.other, "the map is edited here");
+        break;
+      case Misuse::Kind::kTensormapInUse:
+        finding.rule = "source-overwritten";
+        finding.message = "the tensor map " + place(ptx::Space::kGlobal) + " is edited by " + thread() +
+                          " while a copy through it may still read it";
+        relate(finding, misuse_.other, "the copy is here");
+        break;
       case Misuse::Kind::kLeakedAtExit:
         finding.rule = "leaked-copy";
         finding.message = "the block may exit while this copy of " + thread() + " is in flight: nothing waits for it";
@@ -132,6 +181,89 @@ class MisuseReporter {
         finding.message = number(std::popcount(misuse_.lanes)) + " threads of one warp copy different sources to " +
                           place(ptx::Space::kShared);
         break;
+    }
+  }
+
+  void misaligned(Finding& finding, const std::string& side, ptx::Space space) const {
+    const bool is_bulk = misuse_.event != 0 && run_.outcome.log[misuse_.event].kind == machine::EventKind::kBulk;
+    finding.rule = "misaligned-copy";
+    finding.message = "the " + side + " " + place(space) + " of a " + (is_bulk ? "bulk" : number(misuse_.wanted) + "-byte") +
+                      " copy of " + thread() + " is not a multiple of " + number(misuse_.wanted) + " bytes";
+  }
+
+  void barrier(Finding& finding) const {
+    const std::string object = "the mbarrier " + place(ptx::Space::kShared);
+    switch (misuse_.kind) {
+      case Misuse::Kind::kByteMismatch: {
+        finding.rule = "tx-count-mismatch";
+        const bool is_expect = misuse_.wanted != 0;
+        finding.message = object + " expects " + number(misuse_.wanted) + " bytes in a phase, but the copies of that phase bring " +
+                          number(misuse_.value) +
+                          (misuse_.wanted > misuse_.value ? ": the phase never completes"
+                           : is_expect                    ? ": it may complete before all of them have come"
+                                                          : ": nobody announced them");
+        relate(finding, misuse_.other, is_expect ? "a copy of that phase is here" : "the barrier is initialised here");
+        return;
+      }
+      case Misuse::Kind::kLateExpect:
+        finding.rule = "phase-race";
+        finding.message = "nothing orders these expected bytes of " + thread() + " before the last arrival of the phase of " + object +
+                          ": the phase may complete without them";
+        return;
+      case Misuse::Kind::kByteRange:
+        finding.rule = "tx-count-mismatch";
+        finding.message = object + " would have to count " + number(misuse_.value) + " bytes; its range ends at " + number(misuse_.wanted);
+        return;
+      case Misuse::Kind::kLappedWait:
+        finding.rule = "phase-race";
+        finding.message = "while " + thread() + " waits here for phase " + number(misuse_.value) + " of " + object +
+                          ", nothing holds back the phase after it: when that one is over, too, the wait asks for the wrong phase";
+        relate(finding, misuse_.other, "the next phase completes here");
+        return;
+      case Misuse::Kind::kRemoteBarrierOp:
+        finding.rule = "illegal-barrier-op";
+        finding.message = object + " belongs to another CTA than " + thread() +
+                          ": only arrivals without a state and transaction counts may go there";
+        return;
+      case Misuse::Kind::kCompletingNoComplete:
+        finding.rule = "arrival-count-mismatch";
+        finding.message = "an arrival with .noComplete and count " + number(misuse_.value) + " may complete the phase of " + object +
+                          ", which waits for " + number(misuse_.wanted) + " more";
+        relate(finding, misuse_.other, "the barrier is initialised here");
+        return;
+      default:
+        finding.rule = "arrival-count-mismatch";
+        finding.message = "arrive_drop takes the last of " + number(misuse_.wanted) + " expected arrivals from " + object;
+        relate(finding, misuse_.other, "the barrier is initialised here");
+    }
+  }
+
+  void cluster(Finding& finding) const {
+    const std::string peer = "CTA " + number(misuse_.value);
+    switch (misuse_.kind) {
+      case Misuse::Kind::kWrongSpace:
+        finding.rule = "wrong-space";
+        finding.message = misuse_.value == 0   ? "a copy to .shared::cta names memory of another CTA, " + place(ptx::Space::kShared)
+                          : misuse_.value == 1 ? "the mbarrier lies in CTA " + number(misuse_.wanted) + ", not beside the destination " +
+                                                     place(ptx::Space::kShared)
+                                               : "a copy from shared memory to the cluster names its own CTA's " + place(ptx::Space::kShared) +
+                                                     ": it has to go to another CTA";
+        return;
+      case Misuse::Kind::kNoSuchPeer:
+        finding.rule = "wrong-space";
+        finding.message = "an address names " + peer + " of a cluster of " + number(misuse_.wanted);
+        return;
+      case Misuse::Kind::kPeerNotStarted:
+        finding.rule = "cluster-lifetime";
+        finding.message = thread() + " accesses shared memory of " + peer + ", and nothing says that this CTA has started";
+        return;
+      case Misuse::Kind::kDoubleClusterArrive:
+        finding.rule = "phase-race";
+        finding.message = thread() + " arrives twice at the cluster barrier without a wait between";
+        return;
+      default:
+        finding.rule = "cluster-lifetime";
+        finding.message = peer + " may exit before this access of " + thread() + " to its shared memory is over";
     }
   }
 
@@ -161,8 +293,18 @@ void reportMisuses(const Run& run, std::vector<Diagnosis>& result) {
            rule == "barrier-only-handoff" || rule == "leaked-copy";
   };
   const bool has_wait_finding = std::any_of(result.begin(), result.end(), isAboutWaits);
+  // Where the bytes of a barrier are wrong, its phases are, too.
+  std::set<std::uint64_t> miscounted;
+  for (const Misuse& misuse : run.outcome.misuses) {
+    if (misuse.kind == Misuse::Kind::kByteMismatch) miscounted.insert(misuse.address);
+  }
+  const auto isAboutPhases = [](Misuse::Kind kind) {
+    return kind == Misuse::Kind::kEarlyArrival || kind == Misuse::Kind::kEarlyWait || kind == Misuse::Kind::kLappedWait ||
+           kind == Misuse::Kind::kOverArrival;
+  };
   for (const Misuse& misuse : run.outcome.misuses) {
     if (misuse.kind == Misuse::Kind::kLeakedAtExit && has_wait_finding) continue;
+    if (isAboutPhases(misuse.kind) && miscounted.contains(misuse.address)) continue;
     result.push_back(MisuseReporter(run, misuse).report());
   }
 }

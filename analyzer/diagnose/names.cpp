@@ -28,10 +28,11 @@ std::string variableName(std::string_view mangled) {
 }
 
 std::string threadName(const machine::Launch& launch, unsigned warp, unsigned lane) {
-  const unsigned thread = warp * machine::kWarpSize + lane;
+  const unsigned thread = warp % launch.warps() * machine::kWarpSize + lane;
   const unsigned x = thread % launch.block[0], y = thread / launch.block[0] % launch.block[1],
                  z = thread / launch.block[0] / launch.block[1];
-  return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
+  const std::string of = launch.clusterSize() > 1 ? " of CTA " + std::to_string(warp / launch.warps()) : "";
+  return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")" + of;
 }
 
 namespace {
@@ -43,9 +44,10 @@ struct Place {
 
 Place placeOf(const machine::Program& program, const Names& names, ptx::Space space, std::uint64_t address) {
   if (space == ptx::Space::kShared) {
-    const machine::SharedVariable* variable = program.sharedAt(address);
-    if (variable == nullptr) return {"shared memory", address - machine::kSharedBase};
-    return {variableName(variable->name), address - variable->offset};
+    const std::uint64_t local = machine::withinCta(address);
+    const machine::SharedVariable* variable = program.sharedAt(local);
+    if (variable == nullptr) return {"shared memory", local - machine::kSharedBase};
+    return {variableName(variable->name), local - variable->offset};
   }
   const auto buffer = static_cast<unsigned>((address >> machine::kBufferShift) - 1);
   const auto it = names.buffers.find(buffer);
@@ -61,9 +63,11 @@ std::string bufferName(const machine::Program& program, const Names& names, ptx:
 
 std::string placeName(const machine::Program& program, const Names& names, ptx::Space space, std::uint64_t address) {
   const Place place = placeOf(program, names, space, address);
+  const std::uint64_t window = space == ptx::Space::kShared ? address >> machine::kClusterShift : 0;
+  const std::string of = window == 0 ? "" : " of CTA " + std::to_string(window - 1);
   const auto shape = names.arrays.find(place.name);
   if (shape == names.arrays.end() || shape->second.element_bytes == 0 || shape->second.extents.empty()) {
-    return place.name + ", byte " + std::to_string(place.offset);
+    return place.name + ", byte " + std::to_string(place.offset) + of;
   }
   std::uint64_t index = place.offset / shape->second.element_bytes;
   std::string text;
@@ -74,7 +78,7 @@ std::string placeName(const machine::Program& program, const Names& names, ptx::
     if (extent != 0) index /= extent;
     text = "[" + std::to_string(here) + "]" + text;
   }
-  return place.name + text;
+  return place.name + text + of;
 }
 
 }  // namespace handoff::diagnose

@@ -39,6 +39,21 @@ class StuckReporter {
                           " of the warp that never reach it";
         break;
       case Stuck::Kind::kMbarrier: mbarrier(finding, place); break;
+      case Stuck::Kind::kClusterBarrier:
+        finding.rule = "hang";
+        finding.message = count(place.threads, "thread") + " wait at the cluster barrier for threads that never arrive";
+        relateArrivals(finding, stuck, "an arrival is here");
+        break;
+      case Stuck::Kind::kMmaWait:
+        finding.rule = "divergent-protocol";
+        finding.message = count(place.threads, "thread") +
+                          " wait for a multiplication that the other warps of their warpgroup never start";
+        break;
+      case Stuck::Kind::kRegisterPool:
+        finding.rule = "hang";
+        finding.message = count(place.threads, "thread") +
+                          " ask for more registers than the block will ever have free: setmaxnreg never returns";
+        break;
       case Stuck::Kind::kFlag:
         finding.rule = "hang";
         finding.message = "the thread never leaves this loop";
@@ -83,10 +98,11 @@ class StuckReporter {
   void mbarrier(Finding& finding, const Place& place) const {
     const Stuck& stuck = *place.first;
     const std::string object = "the mbarrier '" + objectName(stuck) + "'";
-    if (stuck.transactions != 0) {
-      finding.rule = "hang";
+    if (stuck.transactions != 0 && stuck.arrived == stuck.expected) {
+      finding.rule = "tx-count-mismatch";
       finding.message = "phase " + std::to_string(stuck.id) + " of " + object + " never completes: " +
-                        std::to_string(stuck.transactions) + " announced bytes never arrive";
+                        (stuck.transactions > 0 ? std::to_string(stuck.transactions) + " announced bytes never arrive"
+                                                : std::to_string(-stuck.transactions) + " bytes came that nobody announced");
     } else if (stuck.arrived < stuck.expected) {
       finding.rule = "arrival-count-mismatch";
       finding.message = count(place.threads, "thread") + " wait for phase " + std::to_string(stuck.id) + " of " + object +
@@ -117,6 +133,13 @@ class StuckReporter {
     }
   }
 
+  void relateArrivals(Finding& finding, const Stuck& stuck, const std::string& message) const {
+    std::set<std::uint32_t> told;
+    for (const machine::EventId id : stuck.arrivals) {
+      if (told.size() < 4 && told.insert(instrOf(run_.outcome.log[id].op)).second) relate(finding, id, message);
+    }
+  }
+
   void relate(Finding& finding, machine::EventId event, std::string message) const {
     if (event == 0) return;
     finding.related.push_back({std::move(message), run_.program.stackOf(instrOf(run_.outcome.log[event].op))});
@@ -138,6 +161,10 @@ class StuckReporter {
 void reportStuck(const Run& run, std::vector<Diagnosis>& result) {
   if (run.outcome.has_trapped) return;  // a trap ends the grid, whoever waits
   if (run.outcome.has_unmodelled) return;  // the limit that names it says why nothing is known
+  // Wrong bytes of a barrier have been told of, and are why its waiters, and those who wait for them, hang.
+  for (const machine::Misuse& misuse : run.outcome.misuses) {
+    if (misuse.kind == machine::Misuse::Kind::kByteMismatch) return;
+  }
   std::map<std::uint32_t, Place> places;
   for (const Stuck& stuck : run.outcome.stuck) {
     Place& place = places[stuck.op];

@@ -22,9 +22,17 @@ bool isSynchronisation(EventKind kind) {
     case EventKind::kRead:
     case EventKind::kWrite:
     case EventKind::kAtomic:
-    case EventKind::kCopy: return false;
+    case EventKind::kCopy:
+    case EventKind::kBulk:
+    case EventKind::kAsyncStore:
+    case EventKind::kMma:
+    case EventKind::kTensorMemory: return false;
     default: return true;
   }
+}
+
+std::string pendingText(const std::string& what, std::uint32_t pending) {
+  return pending == 0 ? what : what + ", all but the newest " + std::to_string(pending);
 }
 
 std::string ordinal(std::uint32_t pass) { return pass == 1 ? "" : " (pass " + std::to_string(pass) + ")"; }
@@ -62,8 +70,24 @@ std::string describe(const Run& run, EventId id, unsigned lane) {
     case EventKind::kMbarrierInval: return "invalidates the mbarrier";
     case EventKind::kMbarrierArrive: return "arrives at the mbarrier in phase " + value;
     case EventKind::kMbarrierExpect: return "announces " + value + " bytes";
-    case EventKind::kMbarrierWait: return "has waited for phase " + value;
+    case EventKind::kMbarrierWait:
+      if (static_cast<std::int32_t>(event.value) < 0) return "goes on at once: by its parity the wait asks for the phase before the first";
+      return (event.is_repeat ? "goes on at once, after a wait for the old phase " : "has waited for phase ") + value;
     case EventKind::kCopyArrive: return "lets its copies arrive at the mbarrier in phase " + value;
+    case EventKind::kBulk: return "issues a bulk copy";
+    case EventKind::kAsyncStore: return "stores asynchronously";
+    case EventKind::kMma: return "starts a multiplication into group " + value;
+    case EventKind::kTensorMemory: return "accesses tensor memory";
+    case EventKind::kBulkCommit: return "commits bulk group " + std::to_string(event.value - 1);
+    case EventKind::kBulkWait: return pendingText("waits for bulk groups to be complete", event.value);
+    case EventKind::kBulkReadWait: return pendingText("waits for bulk groups to have read their sources", event.value);
+    case EventKind::kMmaFence: return "executes wgmma.fence";
+    case EventKind::kMmaCommit: return "commits wgmma group " + std::to_string(event.value - 1);
+    case EventKind::kMmaWait: return pendingText("waits for wgmma groups", event.value);
+    case EventKind::kProxyFence: return "executes a proxy fence";
+    case EventKind::kClusterArrive: return "arrives at the cluster barrier";
+    case EventKind::kClusterWait: return "waits at the cluster barrier";
+    case EventKind::kTensormapEdit: return "edits a tensor map";
   }
   return "";
 }

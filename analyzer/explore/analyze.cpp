@@ -9,6 +9,7 @@
 
 #include "analyzer/diagnose/diagnose.h"
 #include "analyzer/explore/clobber.h"
+#include "analyzer/explore/hazards.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/machine/machine.h"
@@ -75,6 +76,7 @@ class KernelAnalysis {
     }
     for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
     reportMissingClobbers(unit_, *program, report_);
+    reportRegisterHazards(*program, report_);
   }
 
   void runScenario(const machine::Program& program, Scenario scenario) {
@@ -84,18 +86,21 @@ class KernelAnalysis {
     if (threads == 0 || threads > 1024) {
       return addLimit({"a block of " + std::to_string(threads) + " threads cannot be launched", report_.pos});
     }
-    const auto& grid = scenario.launch.grid;
+    // Clusters take the place of blocks: all CTAs of one run together.
+    const machine::Dim3& cluster = scenario.launch.cluster;
+    machine::Dim3 grid = scenario.launch.grid;
+    for (unsigned d = 0; d < 3; ++d) grid[d] = std::max(1u, grid[d] / std::max(1u, cluster[d]));
     runBlock(program, scenario);
     const bool has_more = grid[0] > 1 || grid[1] > 1 || grid[2] > 1;
     if (!has_more) return;
     if (!program.depends_on_block) {
       // What alignment and hazards of the source a block index brings about, the next block shows.
       if (!program.addresses_depend_on_block || !program.has_async_copies) return;
-      scenario.launch.block_index = {grid[0] > 1 ? 1u : 0u, grid[1] > 1 ? 1u : 0u, grid[2] > 1 ? 1u : 0u};
+      scenario.launch.block_index = {grid[0] > 1 ? cluster[0] : 0u, grid[1] > 1 ? cluster[1] : 0u, grid[2] > 1 ? cluster[2] : 0u};
       return runBlock(program, scenario);
     }
     // The last block is where sizes that do not divide show.
-    scenario.launch.block_index = {grid[0] - 1, grid[1] - 1, grid[2] - 1};
+    scenario.launch.block_index = {(grid[0] - 1) * cluster[0], (grid[1] - 1) * cluster[1], (grid[2] - 1) * cluster[2]};
     runBlock(program, scenario);
     if (std::uint64_t{grid[0]} * grid[1] * grid[2] > 2) {
       addLimit({"the block index decides more than global addresses; the first and the last block were run", report_.pos});

@@ -15,6 +15,13 @@ inline constexpr std::uint64_t kSharedBase = 0x400;
 /// A shared::cluster address is ((rank + 1) << kClusterShift) | shared::cta address; rank 0xff.. never occurs.
 inline constexpr unsigned kClusterShift = 24;
 
+/// A shared address without the rank of its CTA.
+constexpr std::uint64_t withinCta(std::uint64_t address) { return address & ((std::uint64_t{1} << kClusterShift) - 1); }
+/// The shared::cluster address of a shared::cta address.
+constexpr std::uint64_t inCluster(std::uint32_t rank, std::uint64_t address) {
+  return ((std::uint64_t{rank} + 1) << kClusterShift) | withinCta(address);
+}
+
 /// Windows of the generic address space; everything else is global memory.
 inline constexpr std::uint64_t kSharedWindow = 0x7100'0000'0000;
 inline constexpr std::uint64_t kLocalWindow = 0x7200'0000'0000;

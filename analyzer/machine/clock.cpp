@@ -6,20 +6,49 @@
 
 namespace handoff::machine {
 
-void Clock::join(const Clock& other) {
-  if (times_.size() < other.times_.size()) times_.resize(other.times_.size(), 0);
-  for (std::size_t i = 0; i < other.times_.size(); ++i) times_[i] = std::max(times_[i], other.times_[i]);
+namespace {
+
+constexpr unsigned kOrderView = static_cast<unsigned>(View::kOrder);
+constexpr unsigned kPastView = static_cast<unsigned>(View::kPast);
+
+}  // namespace
+
+void Clock::joinTimes(Times& target, const Times& source, std::size_t first) {
+  if (target.size() < source.size()) target.resize(source.size(), 0);
+  for (std::size_t i = first; i < source.size(); ++i) target[i] = std::max(target[i], source[i]);
 }
 
-void Clock::joinTime(const Clock& other, ActorId first) {
-  for (ActorId actor = first + 1; actor < other.times_.size(); actor += 2) {
-    if (other.times_[actor] != 0) raise(actor, other.times_[actor]);
-  }
+void Clock::raise(View view, ActorId actor, Epoch epoch) {
+  Times& times = views_[static_cast<unsigned>(view)];
+  if (actor >= times.size()) times.resize(actor + 1, 0);
+  times[actor] = std::max(times[actor], epoch);
+}
+
+void Clock::join(const Clock& other) {
+  for (unsigned view = 0; view < kViews; ++view) joinTimes(views_[view], other.views_[view]);
+}
+
+void Clock::joinPast(const Clock& other) {
+  joinTimes(views_[kPastView], other.views_[kOrderView]);
+  for (unsigned view = kPastView; view < kViews; ++view) joinTimes(views_[view], other.views_[view]);
+}
+
+void Clock::joinPastFrom(const Clock& other, ActorId first) {
+  joinTimes(views_[kPastView], other.views_[kOrderView], first);
+  joinTimes(views_[kPastView], other.views_[kPastView], first);
+}
+
+void Clock::fence(View fenced) {
+  Times& target = views_[static_cast<unsigned>(fenced)];
+  joinTimes(target, views_[kOrderView]);
+  joinTimes(target, views_[kPastView]);
 }
 
 bool Clock::covers(const Clock& other) const {
-  for (std::size_t i = 0; i < other.times_.size(); ++i) {
-    if (at(static_cast<ActorId>(i)) < other.times_[i]) return false;
+  for (unsigned view = 0; view < kViews; ++view) {
+    for (std::size_t i = 0; i < other.views_[view].size(); ++i) {
+      if (at(static_cast<View>(view), static_cast<ActorId>(i)) < other.views_[view][i]) return false;
+    }
   }
   return true;
 }
@@ -36,44 +65,60 @@ bool WarpClock::isShared(LaneMask lanes) const {
   return same;
 }
 
-void WarpClock::publish(LaneMask lanes, Clock& target) {
-  const Clock* joined = nullptr;
-  forEachLane(lanes, [&](unsigned lane) {
-    if (known_[lane].get() != joined) {
-      joined = known_[lane].get();
-      target.join(*joined);
-    }
-  });
-  forEachLane(lanes, [&](unsigned lane) { target.raise(actorOf(lane), epoch_); });
-  ++epoch_;
-}
-
 namespace {
 
-// Applies `change` once to each distinct clock that the lanes hold, so that lanes that shared one still do.
+/// Calls f once for each distinct clock that the lanes hold.
+template <typename F>
+void forEachClock(const std::array<ClockRef, kWarpSize>& known, LaneMask lanes, F&& f) {
+  const Clock* last = nullptr;
+  forEachLane(lanes, [&](unsigned lane) {
+    if (known[lane].get() == last) return;
+    last = known[lane].get();
+    f(*last);
+  });
+}
+
+// Applies `change(clock, lanes)` once to each distinct clock that the lanes hold, so that lanes that shared one still do.
 template <typename F>
 void changeEach(std::array<ClockRef, kWarpSize>& known, LaneMask lanes, F&& change) {
   while (lanes != 0) {
     const ClockRef old = known[lowestLane(lanes)];
+    LaneMask same = 0;
+    forEachLane(lanes, [&](unsigned lane) { same |= known[lane] == old ? laneBit(lane) : 0; });
     auto fresh = std::make_shared<Clock>(*old);
-    change(*fresh);
+    change(*fresh, same);
     const ClockRef result = std::move(fresh);
-    forEachLane(lanes, [&](unsigned lane) {
-      if (known[lane] != old) return;
-      known[lane] = result;
-      lanes &= ~laneBit(lane);
-    });
+    forEachLane(same, [&](unsigned lane) { known[lane] = result; });
+    lanes &= ~same;
   }
 }
 
 }  // namespace
 
-void WarpClock::learn(LaneMask lanes, const Clock& source) {
-  changeEach(known_, lanes, [&](Clock& clock) { clock.join(source); });
+void WarpClock::publish(LaneMask lanes, Clock& target) {
+  forEachClock(known_, lanes, [&](const Clock& clock) { target.join(clock); });
+  forEachLane(lanes, [&](unsigned lane) { target.raise(actorOf(lane), epoch_); });
+  ++epoch_;
 }
 
-void WarpClock::learn(LaneMask lanes, ActorId actor, Epoch epoch) {
-  changeEach(known_, lanes, [&](Clock& clock) { clock.raise(actor, epoch); });
+void WarpClock::publishPast(LaneMask lanes, Clock& target) {
+  forEachClock(known_, lanes, [&](const Clock& clock) { target.joinPast(clock); });
+  forEachLane(lanes, [&](unsigned lane) { target.raise(View::kPast, actorOf(lane), epoch_); });
+  ++epoch_;
+}
+
+void WarpClock::learn(LaneMask lanes, const Clock& source) {
+  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.join(source); });
+}
+
+void WarpClock::learnPast(LaneMask lanes, const Clock& source) {
+  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.joinPast(source); });
+}
+
+void WarpClock::learn(LaneMask lanes, ActorId actor, Epoch epoch) { learn(lanes, View::kOrder, actor, epoch); }
+
+void WarpClock::learn(LaneMask lanes, View view, ActorId actor, Epoch epoch) {
+  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.raise(view, actor, epoch); });
 }
 
 void WarpClock::adopt(LaneMask lanes, const ClockRef& source) {
@@ -85,6 +130,22 @@ void WarpClock::exchange(LaneMask lanes) {
   publish(lanes, *joined);
   const ClockRef result = std::move(joined);
   forEachLane(lanes, [&](unsigned lane) { known_[lane] = result; });
+}
+
+void WarpClock::fence(LaneMask lanes, View fenced) {
+  changeEach(known_, lanes, [&](Clock& clock, LaneMask same) {
+    clock.fence(fenced);
+    // Lanes that share a clock fence together; a neighbour's events count only once they are ordered, too.
+    forEachLane(same, [&](unsigned lane) { clock.raise(fenced, actorOf(lane), epoch_); });
+  });
+  ++epoch_;
+}
+
+void WarpClock::settleLoads(LaneMask lanes, View view) {
+  changeEach(known_, lanes, [&](Clock& clock, LaneMask) {
+    forEachLane(lanes, [&](unsigned lane) { clock.raise(view, actorOf(lane), epoch_); });
+  });
+  ++epoch_;
 }
 
 }  // namespace handoff::machine

@@ -17,7 +17,7 @@ inline constexpr unsigned kBarriersPerCta = 16;
 class CtaBarrier {
  public:
   struct Arrival {
-    std::uint16_t warp = 0;
+    std::uint16_t warp = 0;  ///< within the CTA
     LaneMask lanes = 0;
     bool waits = false;
     EventId event = 0;

@@ -24,7 +24,24 @@ enum class EventKind : std::uint8_t {
   kCommit, kWaitGroup, kWaitAll,
   kCtaSync, kCtaArrive, kWarpSync,
   kMbarrierInit, kMbarrierInval, kMbarrierArrive, kMbarrierExpect, kMbarrierWait, kCopyArrive,
+  kBulk,                           // bulk and tensor copies: both sides are accesses of the async proxy
+  kAsyncStore,                     // st.async, red.async: generic proxy, completes later
+  kMma,                            // wgmma, tcgen05: operand reads of the async proxy
+  kTensorMemory,                   // tcgen05 accesses of tensor memory
+  kBulkCommit, kBulkWait, kBulkReadWait, kMmaFence, kMmaCommit, kMmaWait, kProxyFence,
+  kClusterArrive, kClusterWait, kTensormapEdit,
 };
+
+/// Operations whose effects come at a time of their own, after the instruction (PTX ISA, "Asynchronous Operations").
+constexpr bool isAsync(EventKind kind) {
+  return kind == EventKind::kCopy || kind == EventKind::kBulk || kind == EventKind::kAsyncStore || kind == EventKind::kMma;
+}
+/// Accesses of the async proxy; all others are of the generic proxy (PTX ISA, "Proxies", "Async Proxy").
+constexpr bool isAsyncProxy(EventKind kind) { return kind == EventKind::kBulk || kind == EventKind::kMma; }
+/// Copies that fill memory (or drain it), by whatever engine.
+constexpr bool isCopy(EventKind kind) {
+  return kind == EventKind::kCopy || kind == EventKind::kBulk || kind == EventKind::kAsyncStore;
+}
 
 struct Event {
   OpIndex op = 0;
@@ -36,6 +53,32 @@ struct Event {
   std::uint16_t warp = 0;
   EventKind kind = EventKind::kRead;
   bool is_strong = false;   ///< atomic, volatile or with an ordering qualifier: races with such are none
+  /// A wait by parity that a phase satisfied for which this thread had waited before, or that was over before the first.
+  bool is_repeat = false;
+};
+
+/// What one lane did in an event.
+struct Access {
+  EventId event = 0;
+  unsigned lane = 0;
+};
+
+/// A bulk operation, asynchronous store or matrix multiplication of one thread (or warp), beside its event.
+struct AsyncOp {
+  /// What an observer has to know for the operation to be over: that many completed phases of the barrier `barrier`.
+  struct Completion {
+    ActorId barrier = 0;
+    Epoch phases = 0;
+    std::uint32_t cta = 0;     ///< rank of the CTA whose memory this completion is about
+  };
+  static constexpr std::uint32_t kNoGroup = 0xffffffffu;
+
+  EventId event = 0;
+  unsigned lane = 0;
+  std::uint32_t group = kNoGroup;       ///< bulk or wgmma group of its thread
+  std::uint64_t barrier_address = 0;    ///< shared address of the mbarrier it completes on, 0: none
+  std::uint64_t bytes = 0;
+  std::vector<Completion> completions;
 };
 
 class EventLog {
@@ -55,6 +98,25 @@ class EventLog {
   std::uint32_t groupOf(EventId copy, unsigned lane) const {
     const auto it = groups_.find(copy);
     return it == groups_.end() ? events_[copy].value : it->second[lane];
+  }
+
+  /// In the order of their events.
+  std::uint32_t addOp(AsyncOp op) {
+    ops_.push_back(std::move(op));
+    return static_cast<std::uint32_t>(ops_.size() - 1);
+  }
+  AsyncOp& op(std::uint32_t index) { return ops_[index]; }
+  const AsyncOp* findOp(EventId event, unsigned lane) const {
+    auto it = std::lower_bound(ops_.begin(), ops_.end(), event, [](const AsyncOp& op, EventId id) { return op.event < id; });
+    while (it != ops_.end() && it->event == event && it->lane != lane) ++it;
+    return it == ops_.end() || it->event != event ? nullptr : &*it;
+  }
+
+  /// The mbarrier of a wait.
+  void setBarrier(EventId event, std::uint64_t address) { barriers_[event] = address; }
+  std::uint64_t barrierOf(EventId event) const {
+    const auto it = barriers_.find(event);
+    return it == barriers_.end() ? 0 : it->second;
   }
 
   using ByLane = std::array<std::uint64_t, kWarpSize>;
@@ -86,6 +148,8 @@ class EventLog {
   std::vector<Event> events_;
   std::unordered_map<EventId, std::array<std::uint32_t, kWarpSize>> groups_;
   std::vector<Sources> sources_;
+  std::vector<AsyncOp> ops_;
+  std::unordered_map<EventId, std::uint64_t> barriers_;
 };
 
 }  // namespace handoff::machine

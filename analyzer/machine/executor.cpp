@@ -24,31 +24,31 @@ constexpr std::uint64_t kStepsPerTimeCheck = 16'384;
 }  // namespace
 
 Outcome run(const Program& program, const Launch& launch, const RunOptions& options) {
-  // Two guesses make the usual run cheap, and are corrected by running again: how fine shared memory is accessed
-  // (generic addresses do not tell before they are met), and that no buffer is both written and copied from.
-  Executor::Setup setup{.tracked = {}, .granule = program.shared_granule};
+  // Guesses make the usual run cheap, and are corrected by running again: how fine shared memory is accessed (generic
+  // addresses do not tell before they are met), that no buffer is both written and copied from, and that the launch
+  // describes every tensor map.
+  Executor::Setup setup{.tracked = {}, .granule = program.shared_granule, .boxes = {}};
   while (true) {
     Executor executor(program, launch, options, setup);
     Outcome outcome = executor.run();
-    const Executor::Buffers shared = executor.sharedBuffers();
-    const bool is_fine = executor.neededGranule() >= setup.granule && (shared.empty() || !setup.tracked.empty());
-    if (is_fine) return outcome;
-    setup.granule = std::min(setup.granule, executor.neededGranule());
-    if (!shared.empty()) setup.tracked = shared;
+    Executor::Setup needed = executor.neededSetup();
+    if (needed == setup) return outcome;
+    setup = std::move(needed);
   }
 }
 
-Executor::Buffers Executor::sharedBuffers() const {
-  Buffers shared;
-  for (const std::uint64_t buffer : stored_buffers_) {
-    if (copied_buffers_.contains(buffer)) shared.insert(buffer);
-  }
-  return shared;
+Executor::Setup Executor::neededSetup() const {
+  Setup needed = setup_;
+  needed.granule = std::min(setup_.granule, needed_granule_);
+  if (needed.tracked.empty()) needed.tracked = races_.sharedBuffers();
+  if (box_finder_.isGathering()) needed.boxes.merge(box_finder_.solve());
+  return needed;
 }
 
 Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup)
-    : program_(program), launch_(launch), options_(options), read_sets_(outcome_.log), setup_(std::move(setup)),
-      needed_granule_(setup_.granule) {
+    : run_(program, launch, options), program_(run_.program), launch_(run_.launch), options_(run_.options),
+      outcome_(run_.outcome), setup_(std::move(setup)), needed_granule_(setup_.granule), order_(run_),
+      races_(run_, order_, setup_.tracked) {
   unknown_lanes_.unknown = kAllLanes;
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -59,36 +59,48 @@ Executor::Executor(const Program& program, const Launch& launch, const RunOption
 
 void Executor::initWarps() {
   const std::uint32_t threads = launch_.threads();
-  const std::uint32_t warps = (threads + kWarpSize - 1) / kWarpSize;
-  for (std::uint32_t w = 0; w < warps; ++w) {
-    const std::uint32_t rest = threads - w * kWarpSize;
-    const LaneMask live = rest >= kWarpSize ? kAllLanes : laneBit(rest) - 1;
-    Warp& warp = cta_.warps.emplace_back(static_cast<std::uint16_t>(w), live);
-    warp.registers.resize(program_.register_count);
-    for (Lanes& lanes : warp.registers) lanes.unknown = kAllLanes;  // PTX registers start undefined
-    warp.passes.resize(program_.ops.size(), 0);
-    warp.local.resize(program_.local_bytes == 0 ? 0 : kWarpSize);
-    for (Bytes& bytes : warp.local) bytes.resize(program_.local_bytes);
-    warp.fragments.push_back({.pc = 0, .lanes = live});
-    setSpecials(warp);
-    cta_.live.push_back(live);
+  const std::uint32_t warps = launch_.warps();
+  const std::uint64_t end = program_.dynamic_shared_offset + launch_.dynamic_shared_bytes;
+  const std::uint64_t shared_bytes = std::max(end, kSharedBase + program_.static_shared_bytes) - kSharedBase;
+  run_.cluster.ctas.resize(launch_.clusterSize());
+  run_.cluster.warps.reserve(std::size_t{warps} * launch_.clusterSize());
+  for (std::uint32_t rank = 0; rank < launch_.clusterSize(); ++rank) {
+    Cta& cta = run_.cluster.ctas[rank];
+    cta.rank = rank;
+    const auto [x, y, z] = launch_.cluster;
+    cta.index = {launch_.block_index[0] + rank % x, launch_.block_index[1] + rank / x % y,
+                 launch_.block_index[2] + rank / x / y % z};
+    cta.first_warp = run_.cluster.warps.size();
+    cta.warp_count = warps;
+    cta.shadow = std::make_unique<Shadow>(shared_bytes, setup_.granule);
+    if (program_.needs_shared_contents) cta.shared.resize(shared_bytes);
+    for (std::uint32_t w = 0; w < warps; ++w) {
+      const std::uint32_t rest = threads - w * kWarpSize;
+      const LaneMask live = rest >= kWarpSize ? kAllLanes : laneBit(rest) - 1;
+      const auto id = static_cast<std::uint16_t>(run_.cluster.warps.size());
+      Warp& warp = run_.cluster.warps.emplace_back(id, rank, static_cast<std::uint16_t>(w), live);
+      warp.registers.resize(program_.register_count);
+      for (Lanes& lanes : warp.registers) lanes.unknown = kAllLanes;  // PTX registers start undefined
+      warp.passes.resize(program_.ops.size(), 0);
+      warp.local.resize(program_.local_bytes == 0 ? 0 : kWarpSize);
+      for (Bytes& bytes : warp.local) bytes.resize(program_.local_bytes);
+      warp.fragments.push_back({.pc = 0, .lanes = live});
+      setSpecials(warp);
+      cta.live.push_back(live);
+    }
   }
   next_actor_ = firstBarrierActor();
-  const std::uint64_t end = program_.dynamic_shared_offset + launch_.dynamic_shared_bytes;
-  const std::uint64_t shared_bytes =
-      std::max(end, kSharedBase + program_.static_shared_bytes) - kSharedBase;
-  cta_.shadow = std::make_unique<Shadow>(shared_bytes, setup_.granule);
-  if (program_.needs_shared_contents) cta_.shared.resize(shared_bytes);
 }
 
 void Executor::setSpecials(Warp& warp) {
   using ptx::Special;
   const auto& launch = launch_;
+  const Dim3& index = run_.cluster.ctaOf(warp).index;
   for (const auto& [special, slot] : program_.specials) {
     Lanes& lanes = warp.registers[slot];
     lanes.unknown = 0;
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      const std::uint32_t thread = warp.id * kWarpSize + lane;
+      const std::uint32_t thread = warp.rank * kWarpSize + lane;
       std::uint64_t word = 0;
       switch (special) {
         case Special::kTidX: word = thread % launch.block[0]; break;
@@ -97,31 +109,36 @@ void Executor::setSpecials(Warp& warp) {
         case Special::kNtidX: word = launch.block[0]; break;
         case Special::kNtidY: word = launch.block[1]; break;
         case Special::kNtidZ: word = launch.block[2]; break;
-        case Special::kCtaidX: word = launch.block_index[0]; break;
-        case Special::kCtaidY: word = launch.block_index[1]; break;
-        case Special::kCtaidZ: word = launch.block_index[2]; break;
+        case Special::kCtaidX: word = index[0]; break;
+        case Special::kCtaidY: word = index[1]; break;
+        case Special::kCtaidZ: word = index[2]; break;
         case Special::kNctaidX: word = launch.grid[0]; break;
         case Special::kNctaidY: word = launch.grid[1]; break;
         case Special::kNctaidZ: word = launch.grid[2]; break;
         case Special::kLaneid: word = lane; break;
         case Special::kWarpid: word = warp.id; break;
-        case Special::kNwarpid: word = (launch.threads() + kWarpSize - 1) / kWarpSize; break;
+        case Special::kNwarpid: word = launch.warps(); break;
         case Special::kLanemaskEq: word = laneBit(lane); break;
         case Special::kLanemaskLt: word = laneBit(lane) - 1; break;
         case Special::kLanemaskLe: word = (laneBit(lane) - 1) | laneBit(lane); break;
         case Special::kLanemaskGe: word = kAllLanes & ~(laneBit(lane) - 1); break;
         case Special::kLanemaskGt: word = kAllLanes & ~((laneBit(lane) - 1) | laneBit(lane)); break;
         case Special::kDynamicSmemSize: word = launch.dynamic_shared_bytes; break;
-        case Special::kClusterNctaidX: case Special::kClusterNctaidY: case Special::kClusterNctaidZ:
-        case Special::kClusterNctarank: word = 1; break;
-        case Special::kClusterCtaidX: case Special::kClusterCtaidY: case Special::kClusterCtaidZ:
-        case Special::kClusterCtarank: case Special::kIsExplicitCluster: word = 0; break;
-        case Special::kClusteridX: word = launch.block_index[0]; break;
-        case Special::kClusteridY: word = launch.block_index[1]; break;
-        case Special::kClusteridZ: word = launch.block_index[2]; break;
-        case Special::kNclusteridX: word = launch.grid[0]; break;
-        case Special::kNclusteridY: word = launch.grid[1]; break;
-        case Special::kNclusteridZ: word = launch.grid[2]; break;
+        case Special::kClusterNctaidX: word = launch.cluster[0]; break;
+        case Special::kClusterNctaidY: word = launch.cluster[1]; break;
+        case Special::kClusterNctaidZ: word = launch.cluster[2]; break;
+        case Special::kClusterNctarank: word = launch.clusterSize(); break;
+        case Special::kClusterCtaidX: word = index[0] % launch.cluster[0]; break;
+        case Special::kClusterCtaidY: word = index[1] % launch.cluster[1]; break;
+        case Special::kClusterCtaidZ: word = index[2] % launch.cluster[2]; break;
+        case Special::kClusterCtarank: word = warp.cta; break;
+        case Special::kIsExplicitCluster: word = launch.clusterSize() > 1; break;
+        case Special::kClusteridX: word = index[0] / launch.cluster[0]; break;
+        case Special::kClusteridY: word = index[1] / launch.cluster[1]; break;
+        case Special::kClusteridZ: word = index[2] / launch.cluster[2]; break;
+        case Special::kNclusteridX: word = launch.grid[0] / launch.cluster[0]; break;
+        case Special::kNclusteridY: word = launch.grid[1] / launch.cluster[1]; break;
+        case Special::kNclusteridZ: word = launch.grid[2] / launch.cluster[2]; break;
         case Special::kTotalSmemSize: case Special::kAggrSmemSize: case Special::kReservedSmem:
         case Special::kSmid: case Special::kNsmid: case Special::kGridid: case Special::kClock:
         case Special::kClock64: case Special::kGlobaltimer: case Special::kOther: lanes.unknown = kAllLanes; break;
@@ -135,24 +152,25 @@ Outcome Executor::run() {
   initWarps();
   while (!is_stopped_) {
     bool any = false;
-    for (Warp& warp : cta_.warps) {
+    for (Warp& warp : run_.cluster.warps) {
       any |= runWarp(warp);
       if (is_stopped_) break;
     }
     if (is_stopped_ || any) continue;
     bool is_done = true;
-    for (const Warp& warp : cta_.warps) is_done &= warp.fragments.empty();
+    for (const Warp& warp : run_.cluster.warps) is_done &= warp.fragments.empty();
     if (is_done) {
       if (watch_ != nullptr) watch_->is_complete = true;
       reportLeaks();
+      reportLifetimes();
       break;
     }
     if (letPollsFail() || breakJoins()) continue;
     reportStuck();
     break;
   }
-  judgeLaterReads();
-  limitUnknownSources();
+  reportByteMismatches();
+  races_.finish();
   return std::move(outcome_);
 }
 
@@ -201,6 +219,11 @@ void Executor::runFragment(Warp& warp, std::size_t& f, std::uint64_t& quantum) {
 
 bool Executor::isOverBudget() {
   std::string budget;
+  // A run that only weighs tensor maps needs a few turns of every ring.
+  if (box_finder_.isGathering() && outcome_.steps > options_.max_steps / 8) {
+    is_stopped_ = true;
+    return true;
+  }
   if (outcome_.steps > options_.max_steps) budget = std::to_string(options_.max_steps) + " warp instructions";
   if (outcome_.log.end() > options_.max_events) budget = std::to_string(options_.max_events) + " protocol events";
   if (outcome_.steps % kStepsPerTimeCheck == 0 && std::chrono::steady_clock::now() > deadline_) {
@@ -208,7 +231,7 @@ bool Executor::isOverBudget() {
   }
   if (budget.empty()) return false;
   std::uint32_t at = 0;
-  for (const Warp& warp : cta_.warps) {
+  for (const Warp& warp : run_.cluster.warps) {
     for (const Fragment& fragment : warp.fragments) {
       if (fragment.state == Fragment::State::kReady && fragment.pc < program_.ops.size()) {
         at = program_.ops[fragment.pc].instr;
@@ -278,7 +301,9 @@ void Executor::exitLanes(Warp& warp, std::size_t f, LaneMask lanes) {
   Fragment& fragment = warp.fragments[f];
   fragment.lanes &= ~lanes;
   warp.live &= ~lanes;
-  cta_.live[warp.id] = warp.live;
+  Cta& cta = run_.cluster.ctaOf(warp);
+  cta.live[warp.rank] = warp.live;
+  warp.clock.publish(lanes, cta.exit_clock);
   outcome_.exited_threads += static_cast<std::uint32_t>(std::popcount(lanes));
   if (fragment.lanes == 0) warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(f));
   for (int j = static_cast<int>(warp.joins.size()) - 1; j >= 0; --j) {
@@ -287,13 +312,14 @@ void Executor::exitLanes(Warp& warp, std::size_t f, LaneMask lanes) {
     if (warp.joins[j].expected != 0) mergeJoin(warp, j);
   }
   progress();
-  completeBarriers();
+  completeBarriers(cta);
+  completeClusterBarrier();
   releaseWarpBarrier(warp);
 }
 
 bool Executor::letPollsFail() {
   bool any = false;
-  for (Warp& warp : cta_.warps) {
+  for (Warp& warp : run_.cluster.warps) {
     for (Fragment& fragment : warp.fragments) {
       if (fragment.state != Fragment::State::kPolling || fragment.polled_at == progress_) continue;
       fragment.polled_at = progress_;
@@ -307,7 +333,7 @@ bool Executor::letPollsFail() {
 
 bool Executor::breakJoins() {
   bool any = false;
-  for (Warp& warp : cta_.warps) {
+  for (Warp& warp : run_.cluster.warps) {
     for (std::size_t j = warp.joins.size(); j-- > 0;) {
       Join& join = warp.joins[j];
       if (join.arrived == 0) continue;
@@ -328,12 +354,13 @@ Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
   stuck.op = fragment.pc;
   switch (fragment.state) {
     case Fragment::State::kAtCtaBarrier: {
-      const CtaBarrier& barrier = cta_.barriers[fragment.barrier];
+      const Cta& cta = run_.cluster.ctaOf(warp);
+      const CtaBarrier& barrier = cta.barriers[fragment.barrier];
       stuck.kind = Stuck::Kind::kCtaBarrier;
       stuck.op = fragment.pc - 1;
       stuck.id = fragment.barrier;
       stuck.expected = barrier.expectedThreads();
-      stuck.arrived = barrier.arrivedThreads(cta_.live);
+      stuck.arrived = barrier.arrivedThreads(cta.live);
       for (const auto& arrival : barrier.arrivals()) stuck.arrivals.push_back(arrival.event);
       break;
     }
@@ -344,18 +371,25 @@ Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
       break;
     case Fragment::State::kPolling: {
       stuck.kind = Stuck::Kind::kMbarrier;
-      stuck.address = fragment.object;
-      if (const auto it = cta_.mbarriers.find(fragment.object); it != cta_.mbarriers.end()) {
+      const Cta& cta = run_.cluster.ctaOf(warp);
+      stuck.address = reportedAddress(cta, fragment.object);
+      if (const auto it = cta.mbarriers.find(fragment.object); it != cta.mbarriers.end()) {
         const MbarrierObject& object = it->second;
         stuck.expected = object.expected();
         stuck.arrived = object.expected() - std::min(object.pending(), object.expected());
         stuck.transactions = object.transactions();
         stuck.init = object.initEvent();
         stuck.arrivals = object.eventsOfPhase();
-        stuck.id = object.phase();
+        stuck.id = object.phase() - object.firstPhase();
       }
       break;
     }
+    case Fragment::State::kAtClusterBarrier:
+      stuck.kind = Stuck::Kind::kClusterBarrier;
+      for (const EventId event : run_.cluster.barrier.arrivals()) stuck.arrivals.push_back(event);
+      break;
+    case Fragment::State::kAtMmaWait: stuck.kind = Stuck::Kind::kMmaWait; break;
+    case Fragment::State::kAtRegisterPool: stuck.kind = Stuck::Kind::kRegisterPool; break;
     case Fragment::State::kDeferred:
     case Fragment::State::kReady: stuck.kind = Stuck::Kind::kFlag; break;
   }
@@ -364,36 +398,38 @@ Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
 
 void Executor::reportStuck() {
   if (outcome_.has_unmodelled) {
-    for (const Warp& warp : cta_.warps) {
+    for (const Warp& warp : run_.cluster.warps) {
       for (const Fragment& fragment : warp.fragments) {
         const OpIndex at = std::min<OpIndex>(fragment.pc, static_cast<OpIndex>(program_.ops.size() - 1));
         addLimit("the run could not go on past this wait, which an unmodelled instruction may end", program_.ops[at].instr);
       }
     }
   }
-  for (const Warp& warp : cta_.warps) {
+  for (const Warp& warp : run_.cluster.warps) {
     for (const Fragment& fragment : warp.fragments) outcome_.stuck.push_back(stuckAt(warp, fragment));
   }
 }
 
-// Copies that the block leaves behind: no wait of their thread and no barrier phase covers them.
+// Operations that the block leaves behind: no wait of their thread and no barrier phase covers them. The kinds of copies
+// are counted apart; that of bulk stores is about their sources only, since what they write outlives the block.
 void Executor::reportLeaks() {
-  for (Warp& warp : cta_.warps) {
+  const auto report = [&](Warp& warp, const CopyGroups& groups, EventKind copy, Misuse::Kind kind) {
     LaneMask leaking = 0;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) leaking |= warp.copies.hasUnretired(lane) ? laneBit(lane) : 0;
-    if (leaking == 0) continue;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) leaking |= groups.hasUnretired(lane) ? laneBit(lane) : 0;
+    if (leaking == 0) return;
     for (EventId id = outcome_.log.end(); --id != 0;) {
       const Event& event = outcome_.log[id];
-      if (event.warp != warp.id || event.kind != EventKind::kCopy || !(event.lanes & leaking)) continue;
+      if (event.warp != warp.id || event.kind != copy || !(event.lanes & leaking)) continue;
+      const AsyncOp* op = outcome_.log.findOp(id, lowestLane(event.lanes & leaking));
+      if (copy == EventKind::kBulk && (op == nullptr || op->group == AsyncOp::kNoGroup)) continue;
       const Step step{warp, 0, program_.ops[event.op], event.op, event.lanes};
-      addMisuse(step, {.kind = Misuse::Kind::kLeakedAtExit, .event = id, .lanes = event.lanes & leaking});
-      break;
+      return addMisuse(step, {.kind = kind, .event = id, .lanes = event.lanes & leaking});
     }
+  };
+  for (Warp& warp : run_.cluster.warps) {
+    report(warp, warp.copies, EventKind::kCopy, Misuse::Kind::kLeakedAtExit);
+    report(warp, warp.bulk_reads, EventKind::kBulk, Misuse::Kind::kUndrainedAtExit);
   }
-}
-
-void Executor::addLimit(std::string reason, std::uint32_t instr) {
-  if (limited_.emplace(reason, instr).second) outcome_.limits.push_back({std::move(reason), instr});
 }
 
 void Executor::addMisuse(const Step& step, Misuse misuse) {

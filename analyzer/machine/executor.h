@@ -5,47 +5,31 @@
 #include <chrono>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 
 #include "analyzer/machine/address.h"
-#include "analyzer/machine/launch.h"
-#include "analyzer/machine/outcome.h"
-#include "analyzer/machine/state.h"
+#include "analyzer/machine/matrix_operand.h"
+#include "analyzer/machine/order.h"
+#include "analyzer/machine/races.h"
+#include "analyzer/machine/run_state.h"
+#include "analyzer/machine/tensor_boxes.h"
 #include "analyzer/machine/used_reads.h"
 
 namespace handoff::machine {
 
-/// A warp's contiguous access: lanes that touch the same bytes of shared memory.
-struct Range {
-  std::uint64_t address = 0;  ///< within the space
-  std::uint32_t bytes = 0;
-  LaneMask lanes = 0;
-};
-
-/// Loads to follow during a run, and what became of their values, by group.
-struct ReadWatch {
-  std::vector<ReadInstance> reads;
-  std::vector<unsigned> bits;  ///< of each read
-  std::uint64_t seen = 0, used = 0;
-  bool is_complete = false;  ///< the run came to its end
-};
-
 class Executor {
  public:
-  /// Global buffers that the kernel both stores to and copies from; only those need a shadow.
-  using Buffers = std::set<std::uint64_t>;
   struct Setup {
-    Buffers tracked;
-    unsigned granule = 16;  ///< bytes of a shadow cell
+    Buffers tracked;         ///< global buffers that need a shadow
+    unsigned granule = 16;   ///< bytes of a shadow cell
+    TensorBoxes boxes;       ///< of tensor maps that the launch does not describe
+    friend bool operator==(const Setup&, const Setup&) = default;
   };
   Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup);
 
   Outcome run();
   void watch(ReadWatch* watch) { watch_ = watch; }
-  /// After a run: the granule that its accesses would have needed, if smaller than the one it had (it stopped then).
-  unsigned neededGranule() const { return needed_granule_; }
-  /// After a run: buffers that it stored to and copied from.
-  Buffers sharedBuffers() const;
+  /// After a run: what it should be run again with; equal to the setup it had when that was right.
+  Setup neededSetup() const;
 
   // One overload per ptx::Effect; each leaves the fragment at the next instruction, or waiting.
   struct Step {
@@ -83,21 +67,21 @@ class Executor {
   void operator()(const ptx::CpAsyncWaitAll&, const Step& step);
   void operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& step);
   void operator()(const ptx::Mbarrier& effect, const Step& step);
-  void operator()(const ptx::SetMaxNReg&, const Step&) {}
-  // Parsed and recognised, not yet executed: each becomes a limit that names the instruction.
-  void operator()(const ptx::StoreBulk&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::ClusterBarrier&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::BulkCopy&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::TensorCopy&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::SetMaxNReg&, const Step& step);
+  void operator()(const ptx::StoreBulk&, const Step& step);
+  void operator()(const ptx::ClusterBarrier& effect, const Step& step);
+  void operator()(const ptx::BulkCopy& effect, const Step& step);
+  void operator()(const ptx::TensorCopy& effect, const Step& step);
   void operator()(const ptx::BulkPrefetch&, const Step&) {}
-  void operator()(const ptx::BulkCommit&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::BulkWait&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::AsyncStore&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::TensormapEdit&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::Wgmma&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::Tcgen05&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::GridDepControl&, const Step& step) { notModelled(step); }
-  void operator()(const ptx::ClusterLaunchControl&, const Step& step) { notModelled(step); }
+  void operator()(const ptx::BulkCommit&, const Step& step);
+  void operator()(const ptx::BulkWait& effect, const Step& step);
+  void operator()(const ptx::AsyncStore& effect, const Step& step);
+  void operator()(const ptx::TensormapEdit&, const Step& step);
+  void operator()(const ptx::Wgmma& effect, const Step& step);
+  void operator()(const ptx::Tcgen05& effect, const Step& step);
+  // Programmatic dependent launch orders whole grids; inside the one that runs it changes nothing.
+  void operator()(const ptx::GridDepControl&, const Step&) {}
+  void operator()(const ptx::ClusterLaunchControl& effect, const Step& step);
 
  private:
   // --- scheduling (executor.cpp) ---
@@ -130,6 +114,7 @@ class Executor {
   void forgetDestinations(const Step& step);
 
   // --- operands ---
+  void assignRank(const Step& step);
   const Lanes& value(const Warp& warp, Slot slot) const {
     if (slot == kNoSlot) return unknown_lanes_;
     return slot & kConstantBit ? program_.constants[slot & ~kConstantBit] : warp.registers[slot];
@@ -151,61 +136,109 @@ class Executor {
   void loadShared(const Step& step, const Resolved& part, unsigned element_bytes);
   void storeShared(const Step& step, const Resolved& part, unsigned element_bytes);
   void storeGlobal(const Step& step, const Resolved& part, unsigned bytes);
+  void loadGlobal(const Step& step, const Resolved& part, unsigned bytes);
+  void checkSignal(const Step& step, EventId event, LaneMask lanes);
   void atomicShared(const Step& step, const Resolved& part, unsigned bytes);
   void matrixAccess(const Step& step, bool is_store);
   void wmmaAccess(const Step& step, bool is_store);
   Bytes* privateBytes(Warp& warp, unsigned lane, ptx::Space space, std::uint64_t& address);
-  bool checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
+  /// The CTA whose shared memory holds all of these bytes; null, and a limit or a misuse, when none does.
+  Cta* checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
   std::vector<const Arg*> elements(const Arg& operand) const;
   void acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem);
   void releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw);
 
-  // --- races (races.cpp) ---
   EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
-  void readShared(const Range& range, EventId event);
-  void writeShared(const Range& range, EventId event);
-  void limitUnknownSources();
-  bool isTrackedSource(std::uint64_t address, bool is_copy);
-  void readGlobal(const Range& range, EventId event);
-  void writeGlobal(const Range& range, EventId event);
-  void readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t address, ptx::Space space);
-  void writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t address, ptx::Space space);
-  bool isOrdered(EventId first, unsigned first_lane, const Warp& observer, unsigned lane) const;
-  bool isStartOrdered(EventId first, unsigned first_lane, const Warp& observer, unsigned lane) const;
-  bool isCompletionKnown(EventId copy, unsigned copy_lane, const Warp& observer, unsigned lane) const;
-  void checkAgainstReaders(const Cell& cell, EventId event, unsigned lane, std::uint64_t address, ptx::Space space);
-  void report(Access first, Access second, const Cell& cell, std::uint64_t address, ptx::Space space,
-              bool reader_is_first);
-  void notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const;
-  void noteCopy(Conflict& conflict) const;
-  void noteOrderedRead(WriteId write, EventId read, LaneMask lanes);
-  void judgeLaterReads();
-  void noteStrongRace(EventId read);
 
-  // --- synchronisation (transfer/barrier.cpp, copy.cpp, mbarrier.cpp) ---
+  // --- barriers, cp.async (transfer/barrier.cpp, cluster.cpp, copy.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
   std::size_t isolate(const Step& step);
   bool deferred(const Step& step);
-  void completeBarriers();
-  void completeBarrier(unsigned id);
+  void completeBarriers(Cta& cta);
+  void completeBarrier(Cta& cta, unsigned id);
+  void completeClusterBarrier();
   void releaseWarpBarrier(Warp& warp);
   void copyLane(const Step& step, EventId event, unsigned lane, std::uint64_t destination, std::uint32_t size);
   std::uint64_t contentKey(unsigned lane, const Lanes& sources, const Lanes& destinations, const Lanes* source_sizes,
                            LaneMask ignored) const;
   void copyToShared(const Step& step, std::uint32_t size, LaneMask lanes, const Lanes& destinations,
                     const Lanes& sources, const Lanes* source_sizes, LaneMask ignored);
-  MbarrierObject* mbarrierAt(const Step& step, std::uint64_t address, LaneMask lanes);
-  /// Components of clocks behind those of the threads: completed generations of the CTA barriers, then mbarriers.
-  ActorId generationActor(unsigned id) const { return static_cast<ActorId>(cta_.warps.size() * kWarpSize + id); }
-  ActorId firstBarrierActor() const { return generationActor(kBarriersPerCta); }
+  /// Components of clocks behind those of the threads: completed generations of the barriers of each CTA and of the
+  /// cluster, then the mbarriers.
+  ActorId generationActor(const Cta& cta, unsigned id) const {
+    return static_cast<ActorId>(run_.cluster.warps.size() * kWarpSize + cta.rank * kBarriersPerCta + id);
+  }
+  ActorId clusterActor() const {
+    return static_cast<ActorId>(run_.cluster.warps.size() * kWarpSize + run_.cluster.ctas.size() * kBarriersPerCta);
+  }
+  ActorId firstBarrierActor() const { return clusterActor() + 1; }
+
+  // --- mbarriers (transfer/mbarrier.cpp, mbarrier_wait.cpp, transactions.cpp) ---
+  /// An mbarrier object named by an address, and whose it is.
+  struct Named {
+    Cta* cta = nullptr;
+    std::uint64_t address = 0;   ///< within the CTA
+    bool is_remote = false;      ///< the executing thread belongs to another CTA
+  };
+  std::uint64_t reported(const Named& named) const { return reportedAddress(*named.cta, named.address); }
+  std::optional<Named> nameMbarrier(const Step& step, std::uint64_t address, LaneMask lanes);
+  MbarrierObject* mbarrierAt(const Step& step, const Named& named, LaneMask lanes);
   template <typename F> void forEachMbarrier(const Step& step, F&& f);
-  void initMbarrier(const Step& step, std::uint64_t address, LaneMask lanes);
-  void arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes);
-  void waitMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes);
-  void checkPhaseKnown(const Step& step, const MbarrierObject& object, LaneMask lanes, Phase completed, EventId event,
-                       Misuse::Kind kind);
-  bool arriveLanes(const Step& step, MbarrierObject& object, LaneMask lanes, std::uint32_t count, EventId event);
+  void initMbarrier(const Step& step, const Named& named, LaneMask lanes);
+  void arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
+  void releaseInto(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes);
+  void transact(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
+  void waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
+  void observePhase(const Step& step, const ptx::Mbarrier& effect, MbarrierObject& object, const Named& named, LaneMask lanes);
+  void checkPhaseKnown(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes,
+                       Phase completed, EventId event, Misuse::Kind kind);
+  bool arriveLanes(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes, std::uint32_t count,
+                   EventId event);
+  void afterPhase(const Step& step, MbarrierObject& object, const Named& named);
+  Phase meantPhase(const Step& step, const MbarrierObject& object, unsigned lane) const;
+  void expectBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);
+  void deliverBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);
+  void reportByteMismatches();
   void wakePollers();
+
+  // --- bulk copies and asynchronous stores (transfer/bulk.cpp, tensor.cpp, tensormap.cpp) ---
+  struct BulkOperands;
+  BulkOperands bulkOperands(const Step& step) const;
+  void bulkLane(const Step& step, const BulkOperands& operands, EventId event, unsigned lane, std::uint64_t bytes);
+  void completeOn(const Step& step, const BulkOperands& operands, EventId event, unsigned lane, AsyncOp& op);
+  void completeOnOne(const Step& step, const Named& named, EventId event, unsigned lane, std::uint64_t bytes, AsyncOp& op);
+  void readBulkSource(const Step& step, const BulkOperands& operands, EventId event, unsigned lane, const AsyncOp& op);
+  void writeBulkShared(const Step& step, const BulkOperands& operands, EventId event, unsigned lane, const AsyncOp& op);
+  std::optional<std::uint64_t> boxBytes(const Step& step, const BulkOperands& operands, unsigned lane);
+  void gatherBox(const Step& step, const BulkOperands& operands, unsigned lane, std::uint64_t map, std::uint64_t place,
+                 std::uint64_t room);
+  std::uint64_t mapAddress(const Step& step, const Arg& map, unsigned lane) const;
+  std::string mapName(std::uint64_t address) const;
+  void unknownCopy(const Step& step);
+  void useTensormap(const Step& step, std::uint64_t map, EventId event, unsigned lane);
+  void fenceTensormap(const Step& step);
+
+  // --- peers (transfer/cluster.cpp) ---
+  void usePeer(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started) {
+    if (cta.rank != step.warp.cta) useRemote(step, cta, event, lane, not_started);
+  }
+  void useRemote(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started);
+  void releaseInits(const Warp& warp, unsigned lane, Clock& target);
+  void holdForCopy(Cta& cta, EventId event, const AsyncOp& op);
+  void reportLifetimes();
+  std::uint64_t reportedAddress(const Cta& cta, std::uint64_t address) const {
+    return run_.cluster.ctas.size() > 1 ? inCluster(cta.rank, address) : address;
+  }
+
+  // --- tensor cores (transfer/wgmma.cpp, tcgen05.cpp) ---
+  void multiply(const Step& step);
+  const std::vector<ByteRange>& operandRanges(OpIndex op, bool is_b, std::uint64_t descriptor, const MatrixShape& shape);
+  void readOperand(const Step& step, EventId event, const std::vector<ByteRange>& ranges);
+  bool waitForWarpgroup(const Step& step, std::uint32_t groups);
+  void tensorMemoryAccess(const Step& step, std::uint64_t address, std::uint32_t columns, EventId event, bool is_write);
+  void tensorMultiply(const Step& step, const ptx::Tcgen05& effect);
+  void tensorCommit(const Step& step);
+  void tensorAllocate(const Step& step, const ptx::Tcgen05& effect);
   static std::uint64_t sharedOffset(std::uint64_t address) { return address - kSharedBase; }
 
   // --- used_reads.cpp ---
@@ -215,36 +248,36 @@ class Executor {
   void watchLoad(Warp& warp, const Op& op, OpIndex index);
 
   void addMisuse(const Step& step, Misuse misuse);
-  void addLimit(std::string reason, std::uint32_t instr);
+  void addLimit(std::string reason, std::uint32_t instr) { run_.addLimit(std::move(reason), instr); }
+  Cta& ctaOf(const Step& step) { return run_.cluster.ctaOf(step.warp); }
 
+  RunState run_;
   const Program& program_;
   const Launch& launch_;
   const RunOptions& options_;
-  Outcome outcome_;
-  ReadSets read_sets_;
-  ReadWatch* watch_ = nullptr;
-  struct { EventId event = 0; LaneMask lanes = 0; WriteId write = 0; } asked_;
-  Cta cta_;
-  Lanes unknown_lanes_;
+  Outcome& outcome_;
   const Setup setup_;
   unsigned needed_granule_;
-  Buffers stored_buffers_, copied_buffers_;
+  BoxFinder box_finder_;
+  const Order order_;
+  RaceChecker races_;
+  ReadWatch* watch_ = nullptr;
+  Lanes unknown_lanes_;
   std::uint64_t progress_ = 0;
   ActorId next_actor_ = 0;
   bool is_stopped_ = false;
   std::chrono::steady_clock::time_point deadline_;
   std::vector<SilentRegion> silent_regions_;
   std::vector<std::uint8_t> silent_known_;
-  /// By the sites of both accesses: index into Outcome::conflicts.
-  static constexpr std::size_t kMaxReads = 1024;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
-  /// By the write of a read-write conflict: the conflict, for the reader's later reads of what was written.
-  std::unordered_map<WriteId, std::size_t> followed_;
   std::set<std::tuple<std::uint32_t, int>> misused_;  ///< by site
-  std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::set<OpIndex> out_of_range_;
   std::set<std::tuple<std::uint16_t, OpIndex, std::uint64_t, Phase>> failed_polls_;  ///< RunOptions::fail_first_polls
-  bool has_unknown_store_ = false, has_unknown_source_ = false;
+  std::vector<Access> undrained_;                       ///< bulk stores to global memory
+  std::map<std::uint64_t, TensormapState> tensormaps_;  ///< that the kernel edits, by generic address
+  std::map<std::tuple<OpIndex, bool, std::uint64_t>, std::vector<ByteRange>> operand_ranges_;
+  struct Multiplication { EventId event = 0; std::uint64_t a = 0, b = 0; };
+  std::map<std::size_t, std::vector<Multiplication>> multiplications_;  ///< by first warp of a warpgroup
+  std::vector<std::uint32_t> registers_;                ///< setmaxnreg: of each thread, by warp
 };
 
 }  // namespace handoff::machine

@@ -32,6 +32,8 @@ struct Launch {
   std::map<std::uint64_t, TensorMap> tensor_maps;
 
   std::uint32_t threads() const { return block[0] * block[1] * block[2]; }
+  /// Of one CTA.
+  std::uint32_t warps() const { return (threads() + 31) / 32; }
   std::uint32_t clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
 };
 
@@ -42,6 +44,8 @@ struct RunOptions {
   /// Every poll of an mbarrier (test_wait, try_wait) returns false once before it may return true, as it may on any
   /// schedule: code that does not ask again goes on without the data.
   bool fail_first_polls = false;
+  /// Only executes: for questions about values (used_reads.h).
+  bool skip_races = false;
   /// Which way a branch goes whose condition depends on data that the machine does not have.
   bool take_unknown_branches = false;
 };

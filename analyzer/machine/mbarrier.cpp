@@ -2,29 +2,46 @@
 // Phase accounting of an mbarrier object.
 #include "analyzer/machine/mbarrier.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace handoff::machine {
 
 void MbarrierObject::init(std::uint32_t count, EventId event) {
   if (init_ != 0) ++phase_;  // a second life starts with a phase of its own
   is_live_ = true;
+  ++lives_;
   first_phase_ = phase_;
   expected_ = pending_ = count;
   transactions_ = 0;
   init_ = event;
+  is_timeless_ = false;
   events_.clear();
-  open_ = Clock();
-  completed_ = Clock();
+  open_ = {};
+  completed_ = {};
+  waiters_.clear();
+  pending_expects_.clear();
 }
 
 bool MbarrierObject::advanceIfDone() {
   if (pending_ != 0 || transactions_ != 0) return false;
   ++phase_;
   pending_ = expected_;
-  completed_ = std::move(open_);
-  open_ = Clock();
-  completed_.raise(actor_, phase_);
-  completed_.raise(timeActor(), phase_);
+  completed_ = std::exchange(open_, {});
+  completed_.own.raise(actor_, phase_);
   events_.clear();
+  if (const auto bytes = bytes_.find(phase_ - 1); bytes != bytes_.end() && bytes->second.expected == bytes->second.delivered) {
+    bytes_.erase(bytes);
+  }
+  for (const PendingExpect& expect : std::exchange(pending_expects_, {})) late_expects_.push_back(expect.event);
+  const bool says_past = !std::exchange(is_timeless_, false);
+  for (const Waiter& waiter : waiters_) {
+    const ActorId first = waiter.warp * kWarpSize;
+    const bool went_on = waiter.phase + 2 != phase_ || completed_.own.reachesWarp(first, waiter.epoch) ||
+                         completed_.remote.reachesWarp(first, waiter.epoch);
+    if (says_past && !went_on) lapped_.push_back(waiter);
+  }
+  std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.phase + 2 <= phase_; });
   return true;
 }
 
@@ -33,10 +50,10 @@ void MbarrierObject::expect(std::int64_t bytes, EventId event) {
   events_.push_back(event);
 }
 
-void MbarrierObject::complete(std::int64_t bytes, EventId event) {
+bool MbarrierObject::complete(std::int64_t bytes, EventId event) {
   transactions_ -= bytes;
   events_.push_back(event);
-  advanceIfDone();
+  return advanceIfDone();
 }
 
 bool MbarrierObject::arrive(std::uint32_t count, EventId event) {
@@ -44,5 +61,16 @@ bool MbarrierObject::arrive(std::uint32_t count, EventId event) {
   events_.push_back(event);
   return advanceIfDone();
 }
+
+void MbarrierObject::noteWaiter(const Waiter& waiter) {
+  const auto same = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& other) {
+    return other.warp == waiter.warp && other.phase == waiter.phase;
+  });
+  if (same == waiters_.end()) waiters_.push_back(waiter);
+}
+
+std::vector<MbarrierObject::Waiter> MbarrierObject::takeLapped() { return std::exchange(lapped_, {}); }
+
+std::vector<EventId> MbarrierObject::takeLateExpects() { return std::exchange(late_expects_, {}); }
 
 }  // namespace handoff::machine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "analyzer/machine/clock.h"
@@ -15,13 +16,17 @@ using Phase = std::uint32_t;
 
 class MbarrierObject {
  public:
+  /// Components of clocks that an object takes.
+  static constexpr ActorId kActors = 2;
+
   explicit MbarrierObject(ActorId actor) : actor_(actor) {}
 
-  /// Component of clocks that know the data which phases released to be visible.
+  /// Component of clocks that counts completed phases. In causality order it says that what the phase released is
+  /// visible; as past, only that the phase is over.
   ActorId actor() const { return actor_; }
-  /// Component of clocks that know phases to be over. Also an arrival that releases nothing (relaxed, or made by a
-  /// copy's completion) carries it: it comes after what its thread had waited for.
-  ActorId timeActor() const { return actor_ + 1; }
+  /// Component of clocks that know the object to be initialised; its time is `lives()`.
+  ActorId initActor() const { return actor_ + 1; }
+  Epoch lives() const { return lives_; }
   bool isLive() const { return is_live_; }
   Phase phase() const { return phase_; }
   std::uint32_t expected() const { return expected_; }
@@ -32,17 +37,24 @@ class MbarrierObject {
   Phase firstPhase() const { return first_phase_; }
   /// Arrivals, expects and completions of the current phase, oldest first.
   const std::vector<EventId>& eventsOfPhase() const { return events_; }
+
+  /// What arrivals of the current phase release: by threads of the object's own CTA (or to any waiter), and by threads
+  /// of other CTAs, which only a wait of cluster scope acquires.
+  Clock& openClock() { return open_.own; }
+  Clock& openRemoteClock() { return open_.remote; }
   /// What a wait for the last completed phase learns.
-  const Clock& completedClock() const { return completed_; }
-  /// The clock that arrivals of the current phase publish into.
-  Clock& openClock() { return open_; }
+  const Clock& completedClock() const { return completed_.own; }
+  const Clock& completedRemoteClock() const { return completed_.remote; }
 
   void init(std::uint32_t count, EventId event);
   void invalidate() { is_live_ = false; }
   void expect(std::int64_t bytes, EventId event);
-  void complete(std::int64_t bytes, EventId event);
-  /// Arrive-on with a count; true when the phase completed. `keeps_pending` is .noComplete.
+  /// True when the phase completed.
+  bool complete(std::int64_t bytes, EventId event);
+  /// Arrive-on with a count; true when the phase completed.
   bool arrive(std::uint32_t count, EventId event);
+  /// The phase's arrivals say nothing about what their threads had done before (relaxed, or made by a copy).
+  void noteTimelessArrival() { is_timeless_ = true; }
   void dropExpected(std::uint32_t count) { expected_ -= count > expected_ ? expected_ : count; }
   /// cp.async.mbarrier.arrive without .noinc raises the pending count first.
   void raisePending() { ++pending_; }
@@ -56,17 +68,56 @@ class MbarrierObject {
   /// mbarrier.test_wait.parity: the phase with this parity is complete.
   bool isParityComplete(unsigned parity_operand) const { return ((parity() ^ parity_operand) & 1) != 0; }
 
+  /// Bytes announced and delivered, by the phase that the announcing and the issuing threads mean: the one after the
+  /// last that they know to be over. No schedule changes this.
+  struct PhaseBytes {
+    std::int64_t expected = 0, delivered = 0;
+    EventId expect = 0, copy = 0;        ///< first of each
+    EventId last_copy = 0;
+    std::uint32_t copies = 0;
+  };
+  PhaseBytes& bytesOf(Phase meant) { return bytes_[meant]; }
+  const std::map<Phase, PhaseBytes>& bytes() const { return bytes_; }
+
+  /// A warp that has waited for a phase by parity.
+  struct Waiter {
+    std::uint16_t warp = 0;
+    Phase phase = 0;      ///< that it waited for
+    Epoch epoch = 0;      ///< of the warp after the wait
+    EventId event = 0;
+  };
+  void noteWaiter(const Waiter& waiter);
+  /// Waiters for the phase before the last completed one that the completion did not know to have gone on: on another
+  /// schedule they would still be waiting, and see the parity of a phase they did not mean. Cleared by the call.
+  std::vector<Waiter> takeLapped();
+
+  /// An expect_tx must come before the phase's last arrival. Events of expects of completed phases for which no arrival
+  /// was ordered after them; cleared by the call.
+  struct PendingExpect { std::uint16_t warp = 0; unsigned lane = 0; Epoch epoch = 0; EventId event = 0; };
+  void notePendingExpect(const PendingExpect& expect) { pending_expects_.push_back(expect); }
+  /// An arrival by a thread that knows these expects.
+  template <typename Knows> void settleExpects(Knows&& knows) {
+    std::erase_if(pending_expects_, [&](const PendingExpect& expect) { return knows(expect); });
+  }
+  std::vector<EventId> takeLateExpects();
+
  private:
   bool advanceIfDone();
 
   ActorId actor_;
   bool is_live_ = false;
+  Epoch lives_ = 0;
   Phase phase_ = 0, first_phase_ = 0;
   std::uint32_t expected_ = 0, pending_ = 0;
   std::int64_t transactions_ = 0;
   EventId init_ = 0;
+  bool is_timeless_ = false;
   std::vector<EventId> events_;
-  Clock open_, completed_;
+  struct Released { Clock own, remote; } open_, completed_;
+  std::map<Phase, PhaseBytes> bytes_;
+  std::vector<Waiter> waiters_, lapped_;
+  std::vector<PendingExpect> pending_expects_;
+  std::vector<EventId> late_expects_;
 };
 
 }  // namespace handoff::machine

@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing of operands.
+// Reading and writing of operands, and the log.
 #include "analyzer/machine/executor.h"
 
 namespace handoff::machine {
+
+EventId Executor::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value, bool is_strong) {
+  return outcome_.log.add({.op = step.index,
+                           .site = step.op.site,
+                           .pass = ++step.warp.passes[step.index],
+                           .epoch = step.warp.clock.epoch(),
+                           .lanes = lanes,
+                           .value = value,
+                           .warp = step.warp.id,
+                           .kind = kind,
+                           .is_strong = is_strong});
+}
 
 void Executor::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask) {
   if (destination.kind != Arg::Kind::kSlot || destination.slot == kNoSlot) return;

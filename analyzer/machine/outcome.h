@@ -13,11 +13,6 @@
 
 namespace handoff::machine {
 
-struct Access {
-  EventId event = 0;
-  unsigned lane = 0;
-};
-
 /// Two accesses to the same bytes, at least one a write, that nothing orders; with the facts at that moment that tell
 /// why. `second` is the one the machine met later.
 struct Conflict {
@@ -28,6 +23,9 @@ struct Conflict {
   std::vector<EventId> reads;    ///< every execution of the reading statement that conflicts so, oldest first
   bool has_more = false;         ///< `reads` is incomplete
   bool is_source = false;        ///< the copy's access is the read of its global source
+  /// The accesses are ordered, but of different proxies, and no proxy fence stands between them.
+  bool is_unfenced = false;
+  std::uint32_t cta = 0;         ///< rank of the CTA whose shared memory it is
   bool same_thread = false;
   bool start_ordered = false;    ///< the start of `first` (the issue of a copy) is ordered before `second`
   /// When `first` is a copy:
@@ -47,8 +45,23 @@ struct Conflict {
 /// A single operation that breaks a rule by itself.
 struct Misuse {
   enum class Kind : std::uint8_t {
-    kMisalignedDestination, kMisalignedSource, kBadCopySize, kOutOfRange, kDivergentBarrier, kBarrierCountMismatch, kBadBarrierCount, kAmbiguousGeneration,
+    kMisalignedDestination, kMisalignedSource, kMisalignedSharedSource, kMisalignedGlobalDestination, kBadCopySize,
+    kBadBulkSize, kOutOfRange, kDivergentBarrier, kBarrierCountMismatch, kBadBarrierCount, kAmbiguousGeneration,
     kUninitializedBarrier, kBarrierInitUnordered, kReinitialized, kOverArrival, kEarlyArrival, kEarlyWait, kLeakedAtExit, kDuplicateDestination,
+    // Transactions: bytes announced and delivered differ; announced after the last arrival; out of the counter's range.
+    kByteMismatch, kLateExpect, kByteRange,
+    kLappedWait,              // the phase after the next may complete before the wait has been asked
+    kRemoteBarrierOp,         // an operation that only the barrier's own CTA may execute
+    kCompletingNoComplete,    // .noComplete that completes the phase
+    kEmptyExpectedCount,      // arrive_drop leaves nobody to arrive
+    kWrongSpace,              // destination or barrier in a CTA that the form of the copy does not allow
+    kNoSuchPeer,              // a CTA rank that the cluster does not have
+    kPeerNotStarted, kPeerMayHaveExited, kUseAfterExit,
+    kUndrainedAtExit,         // a bulk store may still read shared memory when the block exits
+    kUndrainedAtSignal,       // a flag is released while a bulk store's writes may be on their way
+    kSplitWarpgroup, kWarpgroupMismatch,
+    kTensormapUnfenced, kTensormapInUse,
+    kDoubleClusterArrive,
   };
   Kind kind{};
   EventId event = 0;       ///< the event, when there is one
@@ -62,7 +75,7 @@ struct Misuse {
 
 /// A thread that never goes on, and why.
 struct Stuck {
-  enum class Kind : std::uint8_t { kCtaBarrier, kWarpBarrier, kMbarrier, kFlag };
+  enum class Kind : std::uint8_t { kCtaBarrier, kWarpBarrier, kMbarrier, kFlag, kClusterBarrier, kMmaWait, kRegisterPool };
   Kind kind{};
   std::uint16_t warp = 0;
   LaneMask lanes = 0;

@@ -60,13 +60,28 @@ class Lowering {
   // Code without line information is at its line of the PTX.
   void placeUnlocated() {
     for (ptx::Instruction& instr : program_.function.instructions) {
-      const auto* mbarrier = std::get_if<ptx::Mbarrier>(&instr.decoded->effect);
-      program_.has_mbarrier_waits |= mbarrier != nullptr && (mbarrier->op == ptx::MbarrierOp::kTestWait ||
-                                                             mbarrier->op == ptx::MbarrierOp::kTryWait);
+      noteFeatures(instr);
       if (!program_.locations[instr.loc].empty() || instr.ptx_line == 0) continue;
       instr.loc = static_cast<ptx::LocId>(program_.locations.size());
       program_.locations.push_back({SourceFrame{{module_.file, instr.ptx_line, 0}, ""}});
     }
+  }
+
+  // What the kernel uses at all decides which bookkeeping a run can do without.
+  void noteFeatures(const ptx::Instruction& instr) {
+    const ptx::Effect& effect = instr.decoded->effect;
+    if (const auto* mbarrier = std::get_if<ptx::Mbarrier>(&effect)) {
+      program_.has_mbarrier_waits |= mbarrier->op == ptx::MbarrierOp::kTestWait || mbarrier->op == ptx::MbarrierOp::kTryWait;
+    }
+    const bool is_bulk = std::holds_alternative<ptx::BulkCopy>(effect) || std::holds_alternative<ptx::TensorCopy>(effect);
+    program_.has_async_proxy |= is_bulk || std::holds_alternative<ptx::Wgmma>(effect) ||
+                                std::holds_alternative<ptx::Tcgen05>(effect) ||
+                                std::holds_alternative<ptx::ClusterLaunchControl>(effect);
+    program_.has_bulk_stores |= is_bulk && instr.decoded->space_count != 0 && instr.decoded->spaces[0] == Space::kGlobal;
+    program_.edits_tensormaps |= std::holds_alternative<ptx::TensormapEdit>(effect);
+    const auto* alu = std::get_if<ptx::Alu>(&effect);
+    program_.uses_cluster |= std::holds_alternative<ptx::ClusterBarrier>(effect) ||
+                             (alu != nullptr && alu->op == ptx::AluOp::kMapa) || instr.decoded->has("multicast::cluster");
   }
 
   void layOutVariables() {

@@ -97,6 +97,10 @@ struct Program {
   bool addresses_depend_on_block = false;  ///< %ctaid reaches the global addresses of copies or stores
   bool has_async_copies = false;
   bool has_mbarrier_waits = false;
+  bool has_async_proxy = false;     ///< bulk or tensor copies, wgmma, tcgen05
+  bool has_bulk_stores = false;     ///< bulk or tensor copies to global memory
+  bool edits_tensormaps = false;
+  bool uses_cluster = false;        ///< cluster barriers, or shared memory of other CTAs
   struct Limit { std::string reason; std::uint32_t instr = 0; };
   std::vector<Limit> limits;        ///< what the program holds that cannot be modelled, whether reached or not
 

@@ -1,185 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// The race check: every access is compared with the last write of its bytes, every write also with the readers since.
-//
-// The order that is asked for (PTX ISA, "Memory Consistency Model: Causality Order"):
-//   generic access -> anything      the observer's clock knows the accessing thread's epoch
-//   cp.async       -> anything      the observer knows the copy to be *complete*: the issuer's wait (in its own program
-//                                   order or through synchronisation after it), or an mbarrier phase that tracks it.
-//                                   Program order does not contain the body of an asynchronous operation.
-//   anything       -> cp.async      the first access is ordered before the *issue*, since a body starts after all
-//                                   earlier instructions of its thread
-// Races between strong accesses (atomics, volatile, qualified loads and stores) are none.
+// The checks of one access against what the shadow remembers.
+#include "analyzer/machine/races.h"
+
 #include <algorithm>
 
 #include "analyzer/machine/address.h"
-#include "analyzer/machine/executor.h"
 
 namespace handoff::machine {
 
-EventId Executor::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value, bool is_strong) {
-  return outcome_.log.add({.op = step.index,
-                           .site = step.op.site,
-                           .pass = ++step.warp.passes[step.index],
-                           .epoch = step.warp.clock.epoch(),
-                           .lanes = lanes,
-                           .value = value,
-                           .warp = step.warp.id,
-                           .kind = kind,
-                           .is_strong = is_strong});
+// A read need not be visible to a write after it, only over: there an execution edge will do where a hand-over of data
+// would ask for causality order (CUTLASS and others release slots across CTAs with arrivals of CTA scope). The same
+// goes for a copy that refills what another copy filled: neither hands data to the other.
+bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const {
+  const Event& after = run_.log()[second.event];
+  const Event& before = run_.log()[first.event];
+  const Order::Observer observer{run_.cluster.warps[after.warp], second.lane};
+  if (order_.isKnown(first, part, second.cta, observer)) return true;
+  const bool past_will_do = part == Part::kRead || (isAsyncProxy(before.kind) && isAsyncProxy(after.kind));
+  if (past_will_do && order_.isKnown(first, part, second.cta, observer, View::kPast)) return true;
+  const bool is_load = part == Part::kRead && !isAsync(before.kind);
+  return is_load && isAsyncProxy(after.kind) && order_.isStartKnown(first, observer, View::kConverged);
 }
 
-bool Executor::isStartOrdered(EventId first, unsigned first_lane, const Warp& observer, unsigned lane) const {
-  const Event& event = outcome_.log[first];
-  if (event.warp == observer.id && first_lane == lane) return true;
-  return observer.clock.knows(lane, event.warp * kWarpSize + first_lane, event.epoch);
-}
-
-bool Executor::isCompletionKnown(EventId copy, unsigned copy_lane, const Warp& observer, unsigned lane) const {
-  const Event& event = outcome_.log[copy];
-  const CopyGroups& groups = cta_.warps[event.warp].copies;
-  const std::uint32_t group = outcome_.log.groupOf(copy, copy_lane);
-  if (groups.isRetired(copy_lane, group)) {
-    const bool own = event.warp == observer.id && copy_lane == lane;
-    if (own) return true;
-    if (observer.clock.knows(lane, event.warp * kWarpSize + copy_lane, groups.retireEpoch(copy_lane, group))) return true;
+RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& second) const {
+  const Event& after = run_.log()[second.event];
+  const Event& before = run_.log()[first.event];
+  if (!isOrdered(first, part, second)) {
+    // A multiplication is the warp's: what any of its lanes has waited for is over before it starts.
+    if (after.kind != EventKind::kMma) return Verdict::kUnordered;
+    Second other = second;
+    bool is_known = false;
+    for (other.lane = 0; other.lane < kWarpSize && !is_known; ++other.lane) is_known = isOrdered(first, part, other);
+    if (!is_known) return Verdict::kUnordered;
   }
-  for (const CopyGroups::Tracked& tracked : groups.tracked(copy_lane)) {
-    if (copy < tracked.upto && observer.clock.of(lane).at(tracked.barrier) >= tracked.known_from) return true;
+  if (isAsyncProxy(before.kind) || !isAsyncProxy(after.kind)) return Verdict::kFine;
+  const View fenced = second.space == ptx::Space::kGlobal ? View::kFencedGlobal : View::kFencedShared;
+  const Order::Observer observer{run_.cluster.warps[after.warp], second.lane};
+  if (order_.isKnown(first, part, second.cta, observer, fenced)) return Verdict::kFine;
+  if (after.kind == EventKind::kMma) {
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      if (order_.isKnown(first, part, second.cta, {observer.warp, lane}, fenced)) return Verdict::kFine;
+    }
   }
-  return false;
+  // A load whose value the thread has needed since cannot be overtaken, whatever the proxy.
+  const bool has_returned = part == Part::kRead && (order_.isStartKnown(first, observer, View::kReturned) ||
+                                                    order_.isStartKnown(first, observer, View::kConverged));
+  return has_returned ? Verdict::kFine : Verdict::kUnfenced;
 }
 
-bool Executor::isOrdered(EventId first, unsigned first_lane, const Warp& observer, unsigned lane) const {
-  if (outcome_.log[first].kind == EventKind::kCopy) return isCompletionKnown(first, first_lane, observer, lane);
-  return isStartOrdered(first, first_lane, observer, lane);
-}
-
-// What the reader had to do with the contents before the write of the pair.
-void Executor::notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const {
-  const Event& event = outcome_.log[reader.event];
-  const Warp& warp = cta_.warps[event.warp];
-  // If the reader came first, the contents before the refill are still the cell's last write.
-  const WriteId previous = reader_is_first ? cell.write : cell.previous_write;
-  const ReadSetId reads = reader_is_first ? cell.reads : cell.previous_reads;
-  read_sets_.forEach(reads, [&](const ReadSets::Node& node) {
-    const Event& other = outcome_.log[node.event];
-    if (other.warp != event.warp || !(node.lanes & laneBit(reader.lane))) return true;
-    conflict.reader_used_previous |= node.event != reader.event;
-    if (other.site != event.site) return true;
-    conflict.reader_saw_previous |=
-        reader_is_first ? (node.repeated & laneBit(reader.lane)) != 0 : other.epoch < event.epoch;
-    return true;
-  });
-  conflict.has_previous_tile = previous != 0 && isOrdered(eventOf(previous), laneOf(previous), warp, reader.lane);
-}
-
-void Executor::noteCopy(Conflict& conflict) const {
-  const Access copy = conflict.first;
-  const Event& issue = outcome_.log[copy.event];
-  const CopyGroups& groups = cta_.warps[issue.warp].copies;
-  conflict.group = outcome_.log.groupOf(copy.event, copy.lane);
-  conflict.is_committed = groups.isCommitted(copy.lane, conflict.group);
-  conflict.is_retired = groups.isRetired(copy.lane, conflict.group);
-  if (const auto* wait = groups.lastWaitAfter(copy.lane, copy.event)) conflict.wait = *wait;
-  for (const CopyGroups::Tracked& tracked : groups.tracked(copy.lane)) conflict.is_tracked |= copy.event < tracked.upto;
-  for (EventId id = copy.event + 1; id < conflict.second.event && !conflict.has_cta_barrier; ++id) {
-    const Event& event = outcome_.log[id];
-    conflict.has_cta_barrier =
-        event.kind == EventKind::kCtaSync && event.warp == issue.warp && (event.lanes & laneBit(copy.lane)) != 0;
-  }
-}
-
-void Executor::report(Access first, Access second, const Cell& cell, std::uint64_t address, ptx::Space space,
-                      bool reader_is_first) {
-  const Event& a = outcome_.log[first.event];
-  const Event& b = outcome_.log[second.event];
-  const bool is_read_write = reader_is_first || b.kind == EventKind::kRead;
-  const int kind = reader_is_first ? 1 : b.kind == EventKind::kRead ? 2 : 3;
-  const EventId reader = is_read_write ? (reader_is_first ? first.event : second.event) : 0;
-  const auto [known, is_new] = reported_.try_emplace({a.site, b.site, kind}, outcome_.conflicts.size());
-  if (!is_new) {
-    Conflict& conflict = outcome_.conflicts[known->second];
-    if (reader == 0 || std::find(conflict.reads.rbegin(), conflict.reads.rend(), reader) != conflict.reads.rend()) return;
-    conflict.has_more |= conflict.reads.size() >= kMaxReads;
-    if (!conflict.has_more) conflict.reads.push_back(reader);
-    return;
-  }
-  const Warp& observer = cta_.warps[b.warp];
-  Conflict conflict;
-  conflict.first = first;
-  conflict.second = second;
-  conflict.space = space;
-  conflict.address = address;
-  if (reader != 0) conflict.reads.push_back(reader);
-  conflict.is_source = space == ptx::Space::kGlobal;
-  conflict.same_thread = a.warp == b.warp && first.lane == second.lane;
-  conflict.start_ordered = isStartOrdered(first.event, first.lane, observer, second.lane);
-  if (a.kind == EventKind::kCopy) noteCopy(conflict);
-  if (is_read_write) notePrevious(cell, reader_is_first ? first : second, reader_is_first, conflict);
-  if (is_read_write) {
-    const Access writer = reader_is_first ? second : first;
-    followed_.emplace(makeWrite(writer.event, writer.lane), outcome_.conflicts.size());
-  }
-  outcome_.conflicts.push_back(conflict);
-}
-
-void Executor::noteOrderedRead(WriteId write, EventId event, LaneMask lanes) {
-  constexpr std::size_t kMaxLaterReads = 16;
-  const auto it = followed_.find(write);
-  if (it == followed_.end()) return;
-  Conflict& conflict = outcome_.conflicts[it->second];
-  const bool reader_is_first = outcome_.log[conflict.first.event].kind == EventKind::kRead;
-  const Access reader = reader_is_first ? conflict.first : conflict.second;
-  const bool is_reader = outcome_.log[reader.event].warp == outcome_.log[event].warp && (lanes & laneBit(reader.lane));
-  if (is_reader && conflict.later_reads.size() < kMaxLaterReads) conflict.later_reads.push_back(event);
-}
-
-// A later read shows what the reader wanted only if it is not itself in a race.
-void Executor::judgeLaterReads() {
-  std::set<EventId> racing;
-  for (const Conflict& conflict : outcome_.conflicts) racing.insert(conflict.reads.begin(), conflict.reads.end());
-  for (Conflict& conflict : outcome_.conflicts) {
-    for (const EventId read : conflict.later_reads) conflict.reader_got_new |= !racing.contains(read);
-  }
-}
-
-// Two strong accesses without an order: what the reader gets depends on the schedule.
-void Executor::noteStrongRace(EventId read) {
-  const Op& op = program_.ops[outcome_.log[read].op];
-  if (op.dst_count == 0 || !program_.needs_shared_contents) return;
-  const Arg& destination = arg(op, 0);
-  const bool is_used = destination.kind == Arg::Kind::kVector ||
-                       (destination.kind == Arg::Kind::kSlot && destination.slot != kNoSlot);
-  if (!is_used) return;
-  addLimit("the value of '" + op.decoded->opcode + "' depends on the order of threads; one order was run", op.instr);
-}
-
-void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t address, ptx::Space space) {
-  const Event& read = outcome_.log[event];
-  // Neighbouring cells mostly have one writer; its order with these readers needs asking once.
+void RaceChecker::readCell(Cell& cell, LaneMask lanes, const Second& second) {
+  const EventId event = second.event;
+  const Event& read = run_.log()[event];
   const bool is_asked = asked_.event == event && asked_.lanes == lanes && asked_.write == cell.write;
   if (cell.write != 0 && !is_asked) {
     asked_ = {event, lanes, cell.write};
-    const EventId writer = eventOf(cell.write);
-    const unsigned writer_lane = laneOf(cell.write);
-    if (read.is_strong && outcome_.log[writer].is_strong) {
-      const unsigned lane = lowestLane(lanes);
-      if (writer != event && !isOrdered(writer, writer_lane, cta_.warps[read.warp], lane)) noteStrongRace(event);
-      if (writer == event && writer_lane != lane) noteStrongRace(event);  // lanes of one atomic, in some order
-    } else if (writer != event) {
-      const Warp& observer = cta_.warps[read.warp];
+    const Access writer{eventOf(cell.write), laneOf(cell.write)};
+    if (read.is_strong && run_.log()[writer.event].is_strong) {
+      const bool is_own = writer.event == event && writer.lane == lowestLane(lanes);
+      if (!is_own && (writer.event == event || !isOrdered(writer, Part::kWrite, second))) noteStrongRace(event);
+    } else if (writer.event != event) {
+      const Warp& observer = run_.cluster.warps[read.warp];
       // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
       const bool shared = observer.clock.isShared(lanes);
       bool asked = false, is_unordered = false;
       LaneMask rest = lanes;
       while (rest != 0) {
-        const unsigned lane = lowestLane(rest);
+        Second one = second;
+        one.lane = lowestLane(rest);
         rest &= rest - 1;
-        const bool is_writer = outcome_.log[writer].warp == read.warp && writer_lane == lane;
+        const bool is_writer = run_.log()[writer.event].warp == read.warp && writer.lane == one.lane;
         if (shared && asked && !is_writer) continue;
         asked |= !is_writer;
-        if (isOrdered(writer, writer_lane, observer, lane)) continue;
-        report({writer, writer_lane}, {event, lane}, cell, address, space, /*reader_is_first=*/false);
+        const Verdict verdict = judge(writer, Part::kWrite, one);
+        if (verdict == Verdict::kFine) continue;
+        report(writer, one, cell, /*reader_is_first=*/false, verdict == Verdict::kUnfenced);
         is_unordered = true;
         break;
       }
@@ -189,113 +83,142 @@ void Executor::readCell(Cell& cell, EventId event, LaneMask lanes, std::uint64_t
   cell.reads = read_sets_.add(cell.reads, event, lanes);
 }
 
-void Executor::checkAgainstReaders(const Cell& cell, EventId event, unsigned lane, std::uint64_t address,
-                                   ptx::Space space) {
-  const Event& write = outcome_.log[event];
-  const Warp& writer = cta_.warps[write.warp];
+void RaceChecker::checkAgainstReaders(const Cell& cell, const Second& second) {
+  const Event& write = run_.log()[second.event];
+  const Warp& writer = run_.cluster.warps[write.warp];
+  const Clock& clock = writer.clock.of(second.lane);
   read_sets_.forEach(cell.reads, [&](const ReadSets::Node& node) {
-    const Event& read = outcome_.log[node.event];
+    const Event& read = run_.log()[node.event];
     if (read.is_strong && write.is_strong) {
-      const bool known = writer.clock.of(lane).coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
-      const bool own = read.warp == write.warp && node.lanes == laneBit(lane);
-      if (!known && !own && node.event != event) noteStrongRace(node.event);
+      const bool known = clock.coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
+      const bool own = read.warp == write.warp && node.lanes == laneBit(second.lane);
+      if (!known && !own && node.event != second.event) noteStrongRace(node.event);
       return true;
     }
-    const bool all_known = read.kind != EventKind::kCopy &&
-                           writer.clock.of(lane).coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
+    const bool all_known = !isAsync(read.kind) && !isAsyncProxy(write.kind) &&
+                           clock.coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
     LaneMask rest = all_known ? 0 : node.lanes;
     while (rest != 0) {
-      const unsigned reader = lowestLane(rest);
+      const Access reader{node.event, lowestLane(rest)};
       rest &= rest - 1;
-      if (isOrdered(node.event, reader, writer, lane)) continue;
-      report({node.event, reader}, {event, lane}, cell, address, space, /*reader_is_first=*/true);
+      if (node.event == second.event && reader.lane == second.lane) continue;
+      const Verdict verdict = judge(reader, Part::kRead, second);
+      if (verdict == Verdict::kFine) continue;
+      report(reader, second, cell, /*reader_is_first=*/true, verdict == Verdict::kUnfenced);
       break;
     }
     return true;
   });
 }
 
-void Executor::writeCell(Cell& cell, EventId event, unsigned lane, std::uint64_t address, ptx::Space space) {
-  const Event& write = outcome_.log[event];
-  if (cell.write != 0 && eventOf(cell.write) != event) {
-    const EventId before = eventOf(cell.write);
-    const Event& old = outcome_.log[before];
-    const bool is_copy = write.kind == EventKind::kCopy || old.kind == EventKind::kCopy;
-    // The same bytes from the same source: the copies of a cooperative tail, of which any may win.
-    const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy &&
-                           outcome_.log.contentKeyOf(before, laneOf(cell.write)) != 0 &&
-                           outcome_.log.contentKeyOf(before, laneOf(cell.write)) == outcome_.log.contentKeyOf(event, lane);
-    const bool both_strong = write.is_strong && old.is_strong;
-    if (is_copy && !is_repeat && !both_strong &&
-        !isOrdered(before, laneOf(cell.write), cta_.warps[write.warp], lane)) {
-      report({before, laneOf(cell.write)}, {event, lane}, cell, address, space, /*reader_is_first=*/false);
-    }
+void RaceChecker::checkAgainstWriter(const Cell& cell, const Second& second) {
+  const Access before{eventOf(cell.write), laneOf(cell.write)};
+  const Event& write = run_.log()[second.event];
+  const Event& old = run_.log()[before.event];
+  // The same bytes from the same source: the copies of a cooperative tail, of which any may win.
+  const std::uint64_t key = run_.log().contentKeyOf(before.event, before.lane);
+  const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy && key != 0 &&
+                         key == run_.log().contentKeyOf(second.event, second.lane);
+  const bool is_checked = isCopy(write.kind) || isCopy(old.kind);
+  const bool both_strong = write.is_strong && old.is_strong && isAsyncProxy(write.kind) == isAsyncProxy(old.kind);
+  if (!is_checked || is_repeat || both_strong) return;
+  const Verdict verdict = judge(before, Part::kWrite, second);
+  if (verdict == Verdict::kFine) {
+    asked_write_ = {second.event, laneBit(second.lane), cell.write};
+    return;
   }
-  if (cell.reads != 0) checkAgainstReaders(cell, event, lane, address, space);
+  report(before, second, cell, /*reader_is_first=*/false, verdict == Verdict::kUnfenced);
+}
+
+void RaceChecker::writeCell(Cell& cell, const Second& second) {
+  const bool is_one_a_lane = run_.log()[second.event].kind == EventKind::kBulk;
+  const bool is_same = eventOf(cell.write) == second.event && (!is_one_a_lane || laneOf(cell.write) == second.lane);
+  const bool is_asked = asked_write_.event == second.event && asked_write_.lanes == laneBit(second.lane) &&
+                        asked_write_.write == cell.write;
+  if (cell.write != 0 && !is_same && !is_asked) checkAgainstWriter(cell, second);
+  if (cell.reads != 0) checkAgainstReaders(cell, second);
   read_sets_.release(cell.previous_reads);
   cell.previous_write = cell.write;
   cell.previous_reads = cell.reads;
-  cell.write = makeWrite(event, lane);
+  cell.write = makeWrite(second.event, second.lane);
   cell.reads = 0;
 }
 
-namespace {
-
-template <typename CellAt, typename StepOn>
-void forEachCell(std::uint64_t begin, std::uint64_t end, unsigned granule, CellAt&& cell_at, StepOn&& step) {
-  for (std::uint64_t at = begin; at < end; at += granule) step(cell_at(at), at);
-}
-
-}  // namespace
-
-void Executor::readShared(const Range& range, EventId event) {
-  if (watch_ != nullptr) return;
-  const unsigned granule = cta_.shadow->granule();
-  forEachCell(range.address, range.address + range.bytes, granule,
-              [&](std::uint64_t at) -> Cell& { return cta_.shadow->at(at - kSharedBase); },
-              [&](Cell& cell, std::uint64_t at) { readCell(cell, event, range.lanes, at, ptx::Space::kShared); });
-}
-
-void Executor::writeShared(const Range& range, EventId event) {
-  if (watch_ != nullptr) return;
-  const unsigned granule = cta_.shadow->granule();
-  const unsigned lane = lowestLane(range.lanes);
-  forEachCell(range.address, range.address + range.bytes, granule,
-              [&](std::uint64_t at) -> Cell& { return cta_.shadow->at(at - kSharedBase); },
-              [&](Cell& cell, std::uint64_t at) { writeCell(cell, event, lane, at, ptx::Space::kShared); });
-}
-
-// Whether a store meets the source of a copy cannot be told when either address is unknown.
-void Executor::limitUnknownSources() {
-  const bool has_copies = has_unknown_source_ || !copied_buffers_.empty();
-  const bool has_stores = has_unknown_store_ || !stored_buffers_.empty();
-  const bool is_open = (has_unknown_store_ && has_copies) || (has_unknown_source_ && has_stores);
-  if (is_open) {
-    addLimit("an address in global memory depends on data that is not known before the launch: whether a store overwrites "
-             "the source of a copy was not checked", 0);
+template <typename Check>
+void RaceChecker::forEachShared(const Range& range, Check&& check) {
+  if (run_.options.skip_races) return;
+  Shadow& shadow = *range.cta->shadow;
+  for (std::uint64_t at = range.address; at < range.address + range.bytes; at += shadow.granule()) {
+    check(shadow.at(at - kSharedBase), at);
   }
 }
 
-bool Executor::isTrackedSource(std::uint64_t address, bool is_copy) {
+void RaceChecker::readShared(const Range& range, EventId event) {
+  forEachShared(range, [&](Cell& cell, std::uint64_t at) {
+    readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank, /*reads=*/true});
+  });
+}
+
+void RaceChecker::writeShared(const Range& range, EventId event) {
+  forEachShared(range, [&](Cell& cell, std::uint64_t at) {
+    writeCell(cell, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank});
+  });
+}
+
+bool RaceChecker::isTracked(std::uint64_t address, GlobalAccess access) {
   const std::uint64_t buffer = address >> kBufferShift;
-  (is_copy ? copied_buffers_ : stored_buffers_).insert(buffer);
-  return setup_.tracked.contains(buffer);
+  accessed_[static_cast<unsigned>(access)].insert(buffer);
+  return tracked_.contains(buffer);
 }
 
-void Executor::readGlobal(const Range& range, EventId event) {
-  if (!isTrackedSource(range.address, /*is_copy=*/true)) return;
-  forEachCell(range.address & ~std::uint64_t{3}, range.address + range.bytes, PagedShadow::kGranule,
-              [&](std::uint64_t at) -> Cell& { return cta_.global_shadow.at(at); },
-              [&](Cell& cell, std::uint64_t at) { readCell(cell, event, range.lanes, at, ptx::Space::kGlobal); });
+template <typename Check>
+void RaceChecker::forEachGlobal(const Range& range, Check&& check) {
+  for (std::uint64_t at = range.address & ~std::uint64_t{3}; at < range.address + range.bytes; at += PagedShadow::kGranule) {
+    check(run_.cluster.global_shadow.at(at), at);
+  }
 }
 
-void Executor::writeGlobal(const Range& range, EventId event) {
-  if (!isTrackedSource(range.address, /*is_copy=*/false)) return;
-  forEachCell(range.address & ~std::uint64_t{3}, range.address + range.bytes, PagedShadow::kGranule,
-              [&](std::uint64_t at) -> Cell& { return cta_.global_shadow.at(at); },
-              [&](Cell& cell, std::uint64_t at) {
-                writeCell(cell, event, lowestLane(range.lanes), at, ptx::Space::kGlobal);
-              });
+void RaceChecker::readGlobal(const Range& range, EventId event, GlobalAccess access) {
+  if (!isTracked(range.address, access)) return;
+  forEachGlobal(range, [&](Cell& cell, std::uint64_t at) {
+    readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kGlobal, 0, /*reads=*/true});
+  });
+}
+
+void RaceChecker::writeGlobal(const Range& range, EventId event, GlobalAccess access) {
+  if (!isTracked(range.address, access)) return;
+  forEachGlobal(range, [&](Cell& cell, std::uint64_t at) {
+    writeCell(cell, {event, lowestLane(range.lanes), at, ptx::Space::kGlobal, 0});
+  });
+}
+
+Buffers RaceChecker::sharedBuffers() const {
+  const auto of = [&](GlobalAccess access) -> const Buffers& { return accessed_[static_cast<unsigned>(access)]; };
+  Buffers shared;
+  for (const std::uint64_t buffer : of(GlobalAccess::kAsyncRead)) {
+    if (of(GlobalAccess::kStore).contains(buffer) || of(GlobalAccess::kAsyncWrite).contains(buffer)) shared.insert(buffer);
+  }
+  for (const std::uint64_t buffer : of(GlobalAccess::kAsyncWrite)) {
+    if (of(GlobalAccess::kStore).contains(buffer) || of(GlobalAccess::kLoad).contains(buffer)) shared.insert(buffer);
+  }
+  return shared;
+}
+
+void RaceChecker::finish() {
+  judgeLaterReads();
+  limitUnknownSources();
+}
+
+// Whether a store meets the source of a copy cannot be told when either address is unknown.
+void RaceChecker::limitUnknownSources() {
+  const auto any = [&](GlobalAccess access) { return !accessed_[static_cast<unsigned>(access)].empty(); };
+  const bool has_copies = has_unknown_source_ || any(GlobalAccess::kAsyncRead);
+  const bool has_stores = has_unknown_store_ || any(GlobalAccess::kStore);
+  const bool is_open = (has_unknown_store_ && has_copies) || (has_unknown_source_ && has_stores);
+  if (is_open) {
+    run_.addLimit("an address in global memory depends on data that is not known before the launch: whether a store "
+                  "overwrites the source of a copy was not checked", 0);
+  }
 }
 
 }  // namespace handoff::machine

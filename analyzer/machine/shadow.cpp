@@ -34,6 +34,8 @@ bool ReadSets::absorb(Node& old, Node& added, const Event& fresh) const {
   }
   const Event& before = log_[old.event];
   if (before.warp != fresh.warp || before.kind != fresh.kind) return true;
+  // Copies complete by barriers of their own: that a later one is over says nothing of an earlier one.
+  if (fresh.kind == EventKind::kBulk || fresh.kind == EventKind::kAsyncStore) return true;
   if (!before.is_strong && fresh.is_strong) return true;  // a strong write races with the weak read only
   // Reading again within one epoch is the same visit to the tile; after a synchronisation it is another one.
   const LaneMask again = old.lanes & added.lanes;

@@ -25,10 +25,12 @@ enum class Demand : std::uint8_t {
   kOpaque,        ///< executed when a destination is needed; sources are not (the result is unknown)
   kEverything,    ///< always executed, all sources needed
   kAddresses,     ///< always executed; stored data only when memory contents are needed
+  kDescriptors,   ///< always executed; of the sources only matrix descriptors and addresses are needed
 };
 
 struct DemandOf {
   const Instruction& instr;
+  bool follows_global_loads = false;  ///< the kernel has asynchronous stores whose destination such a load may read
 
   Space space() const { return instr.decoded->space(); }
 
@@ -45,16 +47,29 @@ struct DemandOf {
   Demand operator()(const ptx::Atomic&) const { return Demand::kAddresses; }
   Demand operator()(const ptx::StMatrix&) const { return Demand::kAddresses; }
   Demand operator()(const ptx::WmmaStore&) const { return Demand::kAddresses; }
+  Demand operator()(const ptx::AsyncStore&) const { return Demand::kAddresses; }
+  Demand operator()(const ptx::Wgmma& wgmma) const {
+    return wgmma.op == ptx::WgmmaOp::kMma ? Demand::kDescriptors : Demand::kEverything;
+  }
   template <typename Other>
   Demand operator()(const Other&) const { return Demand::kEverything; }
 
   Demand load() const {
+    if (space() == Space::kGlobal && follows_global_loads) return Demand::kAddresses;
     if (space() == Space::kGlobal || space() == Space::kTex) return Demand::kOpaque;
     return isPrivateSpace(space()) ? Demand::kIfWritten : Demand::kAddresses;
   }
 };
 
-Demand demandOf(const Instruction& instr) { return std::visit(DemandOf{instr}, instr.decoded->effect); }
+Demand demandOf(const Instruction& instr, bool follows_global_loads = false) {
+  return std::visit(DemandOf{instr, follows_global_loads}, instr.decoded->effect);
+}
+
+bool storesAsynchronously(const Instruction& instr) {
+  const Effect& effect = instr.decoded->effect;
+  const bool is_copy = std::holds_alternative<ptx::BulkCopy>(effect) || std::holds_alternative<ptx::TensorCopy>(effect);
+  return is_copy && instr.decoded->space_count != 0 && instr.decoded->spaces[0] == Space::kGlobal;
+}
 
 template <typename F>
 void forEachRegister(const Operand& operand, F&& f) {
@@ -96,9 +111,11 @@ class Closure {
   }
 
   Slice run() {
+    follows_global_loads_ = std::any_of(function_.instructions.begin(), function_.instructions.end(), storesAsynchronously);
     for (std::size_t i = 0; i < function_.instructions.size(); ++i) {
-      const Demand demand = demandOf(function_.instructions[i]);
-      if (demand == Demand::kEverything || demand == Demand::kAddresses) execute(i);
+      const Demand demand = demandOf(function_.instructions[i], follows_global_loads_);
+      const bool is_effect = demand == Demand::kEverything || demand == Demand::kAddresses || demand == Demand::kDescriptors;
+      if (is_effect) execute(i);
       slice_.has_async_copies |= isAsyncCopy(function_.instructions[i].decoded->effect);
     }
     drain();
@@ -138,6 +155,12 @@ class Closure {
   bool isGlobalAddress(const Instruction& instr, std::size_t operand) const {
     if (with_global_addresses_ || !isAddressOperand(instr.operands[operand])) return false;
     if (std::holds_alternative<ptx::CpAsync>(instr.decoded->effect)) return operand == 1;
+    // Coordinates of a tensor copy only say where in the tensor; the map itself decides how many bytes move.
+    if (instr.operands[operand].kind == Operand::Kind::kTensorAddress) return true;
+    if (std::holds_alternative<ptx::BulkCopy>(instr.decoded->effect)) {
+      const auto side = static_cast<std::size_t>(operand == 1 ? 1 : 0);
+      return operand < 2 && instr.decoded->spaces[side] == Space::kGlobal;
+    }
     return instr.decoded->space() == Space::kGlobal;
   }
 
@@ -145,9 +168,10 @@ class Closure {
     if (slice_.is_executed[index]) return;
     slice_.is_executed[index] = true;
     const Instruction& instr = function_.instructions[index];
-    const Demand demand = demandOf(instr);
+    const Demand demand = demandOf(instr, follows_global_loads_);
     if (instr.guard) need(instr.guard->reg);
     if (demand == Demand::kOpaque) return;
+    if (demand == Demand::kDescriptors) return needDescriptors(instr);
     const unsigned destinations = ptx::destinationCount(*instr.decoded, instr.operands.size());
     for (std::size_t o = destinations; o < instr.operands.size(); ++o) {
       if (isGlobalAddress(instr, o)) continue;
@@ -155,7 +179,16 @@ class Closure {
         data_operands_.push_back({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(o)});
         if (!isContentNeeded(instr)) continue;
       }
-      needOperand(instr.operands[o]);
+      // Where in the tensor a copy reads is of no consequence; through which map it does, is.
+      const bool is_tensor = instr.operands[o].kind == Operand::Kind::kTensorAddress;
+      needOperand(is_tensor ? instr.operands[o].elements.front() : instr.operands[o]);
+    }
+  }
+
+  // wgmma.mma_async d, a, b, ...: a vector holds matrix elements, a single register a descriptor.
+  void needDescriptors(const Instruction& instr) {
+    for (std::size_t o = 1; o < std::min<std::size_t>(3, instr.operands.size()); ++o) {
+      if (instr.operands[o].kind == Operand::Kind::kRegister) needOperand(instr.operands[o]);
     }
   }
 
@@ -220,6 +253,7 @@ class Closure {
 
   const ptx::Function& function_;
   const bool with_global_addresses_;
+  bool follows_global_loads_ = false;
   Slice slice_;
   std::vector<std::vector<std::uint32_t>> definitions_;
   std::vector<std::uint32_t> private_stores_;
@@ -246,7 +280,8 @@ Slice computeSlice(const ptx::Function& function) {
 
 bool hasProtocolEffect(const ptx::Instruction& instruction) {
   const Demand demand = demandOf(instruction);
-  if (demand != Demand::kEverything && demand != Demand::kAddresses) return false;
+  const bool is_effect = demand == Demand::kEverything || demand == Demand::kAddresses || demand == Demand::kDescriptors;
+  if (!is_effect) return false;
   const Effect& effect = instruction.decoded->effect;
   const bool is_memory = std::holds_alternative<ptx::Store>(effect) || std::holds_alternative<ptx::Atomic>(effect);
   if (is_memory && instruction.decoded->space() == Space::kGlobal) return false;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a run: warps with their lanes, fragments and joins; the CTA's memory and barriers.
+// The state of a run: warps with their lanes, fragments and joins; memory and barriers of the CTAs of a cluster.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "analyzer/machine/address.h"
 #include "analyzer/machine/clock.h"
+#include "analyzer/machine/cluster_barrier.h"
 #include "analyzer/machine/copy_groups.h"
 #include "analyzer/machine/cta_barrier.h"
+#include "analyzer/machine/launch.h"
 #include "analyzer/machine/mbarrier.h"
 #include "analyzer/machine/program.h"
 #include "analyzer/machine/shadow.h"
@@ -24,13 +28,14 @@ struct Fragment {
     kReady,
     kDeferred,  ///< lets the other fragments of its warp run first: they may exit or catch up
     kAtCtaBarrier, kAtWarpBarrier, kPolling,
+    kAtClusterBarrier, kAtMmaWait, kAtRegisterPool,
   };
   OpIndex pc = 0;
   LaneMask lanes = 0;
   int join = -1;             ///< index into Warp::joins
   State state = State::kReady;
   std::uint32_t barrier = 0;       ///< kAtCtaBarrier: id; kAtWarpBarrier: lane mask
-  std::uint64_t object = 0;        ///< kPolling: address of the mbarrier
+  std::uint64_t object = 0;        ///< kPolling: address of the mbarrier in the warp's CTA
   Phase wanted = 0;                ///< kPolling: completed phases that end the wait
   std::uint64_t polled_at = ~0ull; ///< progress counter when a poll was last allowed to return false
   bool has_deferred = false;
@@ -55,12 +60,19 @@ struct Bytes {
 };
 
 struct Warp {
-  Warp(std::uint16_t index, LaneMask live_lanes) : id(index), live(live_lanes), clock(index * kWarpSize) {}
+  Warp(std::uint16_t index, std::uint32_t cta_rank, std::uint16_t index_in_cta, LaneMask live_lanes)
+      : id(index), cta(cta_rank), rank(index_in_cta), live(live_lanes), clock(index * kWarpSize) {}
 
-  std::uint16_t id;
+  std::uint16_t id;                  ///< counts through all CTAs of the cluster
+  std::uint32_t cta;                 ///< rank of its CTA in the cluster
+  std::uint16_t rank;                ///< within its CTA
   LaneMask live;                     ///< lanes that exist and have not exited
   WarpClock clock;
-  CopyGroups copies;
+  CopyGroups copies;                 ///< cp.async
+  CopyGroups bulk, bulk_reads;       ///< bulk groups: complete, and with their sources read (wait_group.read)
+  CopyGroups mma;                    ///< wgmma groups; all lanes alike
+  std::size_t multiplications = 0;   ///< wgmma.mma_async executed
+  std::vector<std::uint32_t> pending_mma;  ///< tcgen05 operations that no commit covers yet (EventLog::op)
   std::vector<Lanes> registers;
   std::vector<Fragment> fragments;
   std::vector<Join> joins;
@@ -70,18 +82,62 @@ struct Warp {
   /// By lane.
   std::array<std::shared_ptr<Clock>, kWarpSize> released_by_fence, to_acquire;
   std::vector<std::uint64_t> watched;  ///< by register: the watched loads whose value it may hold (used_reads.h)
+  LaneMask fenced_inits = 0;         ///< lanes that have executed fence.mbarrier_init
+  LaneMask at_cluster = 0;           ///< lanes that have arrived at the cluster barrier and not waited since
+  std::array<std::uint32_t, kWarpSize> cluster_generation{};  ///< that such a lane waits to be complete
+  /// By mbarrier address and lane: completed phases that a wait has shown.
+  std::map<std::pair<std::uint64_t, unsigned>, Phase> seen_phases;
   bool has_polled_flag = false;      ///< read a strong location since the last progress anywhere
 };
 
+/// Memory of a CTA in use by somebody, for whom the CTA has to stay: what its last thread must know before it exits.
+struct MemoryUse {
+  EventId event = 0;
+  unsigned lane = 0;
+  ActorId barrier = 0;      ///< known by that many phases of this barrier ...
+  Epoch phases = 0;
+  bool has_barrier = false;
+  bool is_access = false;   ///< ... or, for accesses of a thread itself, by a later event of that thread
+};
+
+/// A tensor map in global memory that the kernel edits.
+struct TensormapState {
+  Access edit;                       ///< the last one; event 0: none yet
+  bool is_released = false;          ///< a release fence of the tensormap proxy came after it
+  std::vector<Access> acquires;      ///< acquire fences of this map since
+  std::vector<Access> uses;          ///< tensor copies through it
+};
+
 struct Cta {
-  std::vector<Warp> warps;
+  std::uint32_t rank = 0;                           ///< in the cluster
+  Dim3 index{};                                     ///< in the grid
+  std::size_t first_warp = 0, warp_count = 0;       ///< in Cluster::warps
   std::vector<LaneMask> live;                       ///< by warp, mirrors Warp::live
   std::array<CtaBarrier, kBarriersPerCta> barriers;
-  std::map<std::uint64_t, MbarrierObject> mbarriers;  ///< by shared address
-  std::map<std::uint64_t, Clock> flags;             ///< release clocks of shared and global synchronisation words
+  std::map<std::uint64_t, MbarrierObject> mbarriers;  ///< by shared::cta address
   Bytes shared;                                     ///< from kSharedBase
   std::unique_ptr<Shadow> shadow;
+  Clock exit_clock;                                 ///< what its exited threads knew
+  /// The latest use by each thread, and by each barrier that completes copies.
+  std::map<std::pair<ActorId, bool>, MemoryUse> uses;
+};
+
+/// The CTAs that run together; a cluster of one where the launch asks for none.
+struct Cluster {
+  std::vector<Warp> warps;                          ///< of all CTAs, CTA after CTA
+  std::vector<Cta> ctas;                            ///< by rank
+  ClusterBarrier barrier;
+  std::map<std::uint64_t, Clock> flags;             ///< release clocks of shared and global synchronisation words
   PagedShadow global_shadow;
+
+  Cta& ctaOf(const Warp& warp) { return ctas[warp.cta]; }
+  const Cta& ctaOf(const Warp& warp) const { return ctas[warp.cta]; }
+  /// The CTA that a shared address names, seen from a warp; null when the cluster has none of that rank.
+  Cta* ctaAt(const Warp& warp, std::uint64_t address) {
+    const std::uint64_t window = address >> kClusterShift;
+    if (window == 0) return &ctaOf(warp);
+    return window <= ctas.size() ? &ctas[window - 1] : nullptr;
+  }
 };
 
 }  // namespace handoff::machine

@@ -30,7 +30,9 @@ std::vector<bool> usedReads(const Program& whole, const Launch& launch, const Ru
       }
     }
     // The finest shadow never asks for another run; races are not looked for while watching.
-    Executor executor(whole, launch, options, {.tracked = {}, .granule = 1});
+    RunOptions quiet = options;
+    quiet.skip_races = true;
+    Executor executor(whole, launch, quiet, {.tracked = {}, .granule = 1, .boxes = {}});
     executor.watch(&watch);
     executor.run();
     if (!watch.is_complete) return used;

@@ -22,6 +22,14 @@ struct ReadInstance {
   std::uint32_t pass = 0;   ///< as Event::pass
 };
 
+/// Loads to follow during a run, and what became of their values, by group.
+struct ReadWatch {
+  std::vector<ReadInstance> reads;
+  std::vector<unsigned> bits;  ///< of each read
+  std::uint64_t seen = 0, used = 0;
+  bool is_complete = false;  ///< the run came to its end
+};
+
 /// For each group of reads: false only when the run ended and nothing but moves ever read what any of them loaded.
 std::vector<bool> usedReads(const Program& whole, const Launch& launch, const RunOptions& options,
                             const std::vector<std::vector<ReadInstance>>& groups);

@@ -38,6 +38,16 @@ Lanes part(const Lanes& whole, std::size_t index, unsigned part_bits) {
 
 }  // namespace
 
+// An address that names no CTA is of the executing one.
+void Executor::assignRank(const Step& step) {
+  Lanes ranks = value(step.warp, arg(step.op, 1).slot);
+  for (std::uint64_t& word : ranks.word) {
+    const std::uint64_t window = (word & 0xffffffff) >> kClusterShift;
+    word = window == 0 ? step.warp.cta : window - 1;
+  }
+  assign(step.warp, arg(step.op, 0), ranks, step.lanes);
+}
+
 void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   const Op& op = step.op;
   if (op.dst_count == 0 || op.arg_count < 2) return;
@@ -45,6 +55,7 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   const Arg& first = arg(op, op.dst_count);
   const unsigned bits = bitWidth(op.decoded->type());
   const bool is_wide = op.decoded->type() == ptx::Type::kB128;
+  if (effect.op == ptx::AluOp::kGetctarank) return assignRank(step);
   if (destination.kind == Arg::Kind::kVector && effect.op == ptx::AluOp::kMov && !is_wide) {
     const Lanes whole = value(step.warp, first.slot);
     for (std::uint32_t i = 0; i < destination.count; ++i) {

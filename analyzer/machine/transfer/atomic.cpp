@@ -49,18 +49,19 @@ void Executor::atomicShared(const Step& step, const Resolved& part, unsigned byt
   old_words.unknown = part.lanes;
   forEachLane(part.lanes, [&](unsigned lane) {
     const std::uint64_t address = part.address.word[lane];
-    if (!checkSharedRange(step, address, bytes, laneBit(lane))) return;
-    for (std::uint64_t at = address; at < address + bytes; at += cta_.shadow->granule()) {
-      Cell& cell = cta_.shadow->at(at - kSharedBase);
-      readCell(cell, event, laneBit(lane), at, Space::kShared);
-      writeCell(cell, event, lane, at, Space::kShared);
-    }
-    acquireFlag(step.warp, laneBit(lane), address, decoded.sem);
-    releaseFlag(step.warp, laneBit(lane), address, decoded.sem, /*is_rmw=*/true);
+    Cta* const cta = checkSharedRange(step, address, bytes, laneBit(lane));
+    if (cta == nullptr) return;
+    usePeer(step, *cta, event, lane, Misuse::Kind::kPeerNotStarted);
+    const Range range{cta, withinCta(address), bytes, laneBit(lane)};
+    races_.readShared(range, event);
+    races_.writeShared(range, event);
+    const std::uint64_t flag = inCluster(cta->rank, address);
+    acquireFlag(step.warp, laneBit(lane), flag, decoded.sem);
+    releaseFlag(step.warp, laneBit(lane), flag, decoded.sem, /*is_rmw=*/true);
     if (!program_.needs_shared_contents || bytes > 8) return;
-    const std::uint64_t at = sharedOffset(address);
+    const std::uint64_t at = sharedOffset(range.address);
     std::uint64_t old = 0;
-    const bool old_known = cta_.shared.read(at, bytes, old);
+    const bool old_known = cta->shared.read(at, bytes, old);
     if (old_known) {
       old_words.word[lane] = old;
       old_words.unknown &= ~laneBit(lane);
@@ -69,7 +70,7 @@ void Executor::atomicShared(const Step& step, const Resolved& part, unsigned byt
     const bool known = old_known && operand(1).isKnown(lane) && (!is_cas || operand(2).isKnown(lane));
     const AtomicResult result =
         apply(decoded, old, operand(1).word[lane], is_cas ? operand(2).word[lane] : 0);
-    cta_.shared.write(at, bytes, result.word, known && result.is_known);
+    cta->shared.write(at, bytes, result.word, known && result.is_known);
   });
   progress();
   if (step.op.dst_count != 0) assign(step.warp, arg(step.op, 0), old_words, part.lanes);
@@ -137,12 +138,14 @@ void Executor::wmmaAccess(const Step& step, bool is_store) {
     const EventId event = log(step, is_store ? EventKind::kWrite : EventKind::kRead, step.lanes);
     for (unsigned row = 0; row < shape.rows; ++row) {
       const std::uint64_t at = address + row * stride;
-      if (!checkSharedRange(step, at, shape.row_bytes, step.lanes)) break;
+      Cta* const cta = checkSharedRange(step, at, shape.row_bytes, step.lanes);
+      if (cta == nullptr) break;
+      const Range range{cta, withinCta(at), shape.row_bytes, step.lanes};
       if (is_store) {
-        writeShared({at, shape.row_bytes, step.lanes}, event);
-        if (program_.needs_shared_contents) cta_.shared.write(sharedOffset(at), shape.row_bytes, 0, /*is_known=*/false);
+        races_.writeShared(range, event);
+        if (program_.needs_shared_contents) cta->shared.write(sharedOffset(range.address), shape.row_bytes, 0, /*is_known=*/false);
       } else {
-        readShared({at, shape.row_bytes, step.lanes}, event);
+        races_.readShared(range, event);
       }
     }
   }

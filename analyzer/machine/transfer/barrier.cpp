@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers among threads (bar, barrier, bar.warp.sync) and thread fences. They order threads; none completes a copy.
+// Barriers among threads (bar, barrier, bar.warp.sync) and fences. They order threads; none completes a copy.
 #include <algorithm>
 
 #include "analyzer/machine/executor.h"
@@ -60,40 +60,45 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
     addMisuse(step, {.kind = Misuse::Kind::kDivergentBarrier, .event = event, .lanes = step.lanes, .value = *id,
                      .wanted = warp.live});
   }
-  CtaBarrier& barrier = cta_.barriers[*id];
+  Cta& cta = ctaOf(step);
+  CtaBarrier& barrier = cta.barriers[*id];
   if (*count % kWarpSize != 0) {
     addMisuse(step, {.kind = Misuse::Kind::kBadBarrierCount, .event = event, .lanes = step.lanes, .value = *count});
   }
   // Whoever does not know the previous generation to be complete may arrive in it on another schedule.
   forEachLane(step.lanes, [&](unsigned lane) {
-    if (warp.clock.of(lane).at(generationActor(static_cast<unsigned>(*id))) >= barrier.generation()) return;
+    if (warp.clock.of(lane).at(generationActor(cta, static_cast<unsigned>(*id))) >= barrier.generation()) return;
     addMisuse(step, {.kind = Misuse::Kind::kAmbiguousGeneration, .event = event, .lanes = laneBit(lane), .value = *id});
   });
   if (barrier.isActive() && barrier.expectedThreads() != *count) {
     addMisuse(step, {.kind = Misuse::Kind::kBarrierCountMismatch, .event = event, .lanes = step.lanes, .value = *count,
                      .wanted = barrier.expectedThreads(), .other = barrier.arrivals().front().event});
   }
+  // Whoever arrives has the values of its loads.
+  if (program_.has_async_proxy) warp.clock.settleLoads(step.lanes, View::kReturned);
   warp.clock.publish(step.lanes, barrier.clock());
-  barrier.arrive({warp.id, step.lanes, waits, event}, static_cast<std::uint32_t>(*count));
+  barrier.arrive({warp.rank, step.lanes, waits, event}, static_cast<std::uint32_t>(*count));
   if (waits) {
     Fragment& fragment = warp.fragments[isolate(step)];
     fragment.state = Fragment::State::kAtCtaBarrier;
     fragment.barrier = static_cast<std::uint32_t>(*id);
   }
-  completeBarriers();
+  completeBarriers(cta);
 }
 
-void Executor::completeBarriers() {
+void Executor::completeBarriers(Cta& cta) {
   for (unsigned id = 0; id < kBarriersPerCta; ++id) {
-    if (cta_.barriers[id].isComplete(cta_.live)) completeBarrier(id);
+    if (cta.barriers[id].isComplete(cta.live)) completeBarrier(cta, id);
   }
 }
 
-void Executor::completeBarrier(unsigned id) {
-  const ClockRef clock = cta_.barriers[id].releaseClock();
-  cta_.barriers[id].clock().raise(generationActor(id), cta_.barriers[id].generation() + 1);
-  cta_.barriers[id].reset();
-  for (Warp& warp : cta_.warps) {
+void Executor::completeBarrier(Cta& cta, unsigned id) {
+  CtaBarrier& barrier = cta.barriers[id];
+  const ClockRef clock = barrier.releaseClock();
+  barrier.clock().raise(generationActor(cta, id), barrier.generation() + 1);
+  barrier.reset();
+  for (std::size_t w = cta.first_warp; w < cta.first_warp + cta.warp_count; ++w) {
+    Warp& warp = run_.cluster.warps[w];
     for (Fragment& fragment : warp.fragments) {
       if (fragment.state != Fragment::State::kAtCtaBarrier || fragment.barrier != id) continue;
       warp.clock.adopt(fragment.lanes, clock);
@@ -144,8 +149,28 @@ void Executor::releaseWarpBarrier(Warp& warp) {
 }
 
 void Executor::operator()(const ptx::Fence& effect, const Step& step) {
-  if (effect.kind != ptx::FenceKind::kThread) return;
   Warp& warp = step.warp;
+  switch (effect.kind) {
+    case ptx::FenceKind::kProxyAsync: {
+      const bool is_global = step.op.decoded->space() == ptx::Space::kGlobal;
+      const bool is_all = step.op.decoded->space_count == 0;
+      log(step, EventKind::kProxyFence, step.lanes);
+      if (is_global || is_all) warp.clock.fence(step.lanes, View::kFencedGlobal);
+      if (!is_global) warp.clock.fence(step.lanes, View::kFencedShared);
+      return;
+    }
+    case ptx::FenceKind::kProxyAsyncGeneric:
+      // The one-way pair of a hand-over within a cluster: for shared memory only.
+      log(step, EventKind::kProxyFence, step.lanes);
+      warp.clock.fence(step.lanes, View::kFencedShared);
+      break;
+    case ptx::FenceKind::kProxyTensormap: return fenceTensormap(step);
+    case ptx::FenceKind::kProxyAlias: return;
+    // Every clock carries which objects are initialised; what the fence adds is that a relaxed arrival at the cluster
+    // barrier hands this on (transfer/cluster.cpp).
+    case ptx::FenceKind::kMbarrierInit: warp.fenced_inits |= step.lanes; return;
+    case ptx::FenceKind::kThread: break;
+  }
   forEachLane(step.lanes, [&](unsigned lane) {
     if (!warp.to_acquire[lane]) return;
     warp.clock.learn(laneBit(lane), *warp.to_acquire[lane]);

@@ -85,14 +85,14 @@ void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes
     }
     if (ignored & laneBit(lane)) source_bytes = 0;
     copyLane(step, event, lane, destinations.word[lane], size);
-    has_unknown_source_ |= !sources.isKnown(lane) && source_bytes != 0;
+    if (!sources.isKnown(lane) && source_bytes != 0) races_.noteUnknownGlobal(/*is_copy_source=*/true);
     if (!sources.isKnown(lane) || source_bytes == 0) return;
     const std::uint64_t source = sources.word[lane];
     if (source % size != 0) {
       addMisuse(step, {.kind = Misuse::Kind::kMisalignedSource, .event = event, .lanes = laneBit(lane),
                        .address = source, .wanted = size});
     }
-    readGlobal({source, source_bytes, laneBit(lane)}, event);
+    races_.readGlobal({nullptr, source, source_bytes, laneBit(lane)}, event, RaceChecker::GlobalAccess::kAsyncRead);
   });
 }
 
@@ -102,15 +102,17 @@ void Executor::copyLane(const Step& step, EventId event, unsigned lane, std::uin
                      .address = destination, .wanted = size});
     return;
   }
-  if (!checkSharedRange(step, destination, size, laneBit(lane))) return;
-  const WriteId before = cta_.shadow->at(destination - kSharedBase).write;
+  Cta* const cta = checkSharedRange(step, destination, size, laneBit(lane));
+  if (cta == nullptr) return;
+  destination = withinCta(destination);
+  const WriteId before = cta->shadow->at(destination - kSharedBase).write;
   if (before != 0 && eventOf(before) == event &&
       outcome_.log.contentKeyOf(event, laneOf(before)) != outcome_.log.contentKeyOf(event, lane)) {
     addMisuse(step, {.kind = Misuse::Kind::kDuplicateDestination, .event = event,
                      .lanes = laneBit(lane) | laneBit(laneOf(before)), .address = destination, .value = size});
   }
-  writeShared({destination, size, laneBit(lane)}, event);
-  if (program_.needs_shared_contents) cta_.shared.write(sharedOffset(destination), size, 0, /*is_known=*/false);
+  races_.writeShared({cta, destination, size, laneBit(lane)}, event);
+  if (program_.needs_shared_contents) cta->shared.write(sharedOffset(destination), size, 0, /*is_known=*/false);
 }
 
 void Executor::operator()(const ptx::CpAsyncCommit&, const Step& step) {

@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// mbarrier operations of the executing CTA (PTX ISA, "mbarrier"), and cp.async.mbarrier.arrive.
+// mbarrier objects: initialisation and arrivals (PTX ISA, "mbarrier"), and cp.async.mbarrier.arrive.
 //
 // Asynchronous arrivals are delivered at once: a canonical choice among the legal moments. What it must not hide, a
 // phase that could complete without them, is what the pending count of the object decides, whatever the moment.
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/token.h"
 
 namespace handoff::machine {
 
-namespace {
-
-/// The opaque state that an arrive returns: the phase it was made in, and the pending count before it.
-constexpr std::uint64_t makeToken(Phase phase, std::uint32_t pending) {
-  return (std::uint64_t{phase} << 32) | pending;
+// Names the object, or says why it cannot be one. Only arrivals and transactions may name another CTA's.
+std::optional<Executor::Named> Executor::nameMbarrier(const Step& step, std::uint64_t address, LaneMask lanes) {
+  Cta* const cta = checkSharedRange(step, address, 8, lanes);
+  if (cta == nullptr) return std::nullopt;
+  Named named{cta, withinCta(address), cta->rank != step.warp.cta};
+  if (!named.is_remote) return named;
+  const auto* effect = std::get_if<ptx::Mbarrier>(&step.op.decoded->effect);
+  bool may_be_remote = effect == nullptr;  // copies and commits
+  if (effect != nullptr) {
+    using ptx::MbarrierOp;
+    const bool has_token = step.op.dst_count != 0 && arg(step.op, 0).kind != Arg::Kind::kSink;
+    may_be_remote = effect->op == MbarrierOp::kExpectTx || effect->op == MbarrierOp::kCompleteTx ||
+                    ((effect->op == MbarrierOp::kArrive || effect->op == MbarrierOp::kArriveDrop ||
+                      effect->op == MbarrierOp::kArriveExpectTx || effect->op == MbarrierOp::kArriveDropExpectTx) &&
+                     !has_token);
+  }
+  if (std::holds_alternative<ptx::CpAsyncMbarrierArrive>(step.op.decoded->effect)) may_be_remote = false;
+  if (may_be_remote) return named;
+  addMisuse(step, {.kind = Misuse::Kind::kRemoteBarrierOp, .lanes = lanes, .address = reported(named), .value = cta->rank});
+  return std::nullopt;
 }
-constexpr Phase phaseOf(std::uint64_t token) { return static_cast<Phase>(token >> 32); }
 
-}  // namespace
-
-// Calls f(address, lanes) for each distinct object that the step's lanes name.
+// Calls f(named, lanes) for each distinct object that the step's lanes name.
 template <typename F>
 void Executor::forEachMbarrier(const Step& step, F&& f) {
   const unsigned a = addressOperand(step.op);
@@ -34,33 +47,27 @@ void Executor::forEachMbarrier(const Step& step, F&& f) {
       LaneMask same = 0;
       forEachLane(rest, [&](unsigned lane) { same |= part.address.word[lane] == address ? laneBit(lane) : 0; });
       rest &= ~same;
-      if (address >> kClusterShift) {
-        addLimit("'" + step.op.decoded->opcode + "' on another CTA's barrier is not modelled", step.op.instr);
-        continue;
-      }
-      if (checkSharedRange(step, address, 8, same)) f(address, same);
+      if (const auto named = nameMbarrier(step, address, same)) f(*named, same);
     }
   }
 }
 
-MbarrierObject* Executor::mbarrierAt(const Step& step, std::uint64_t address, LaneMask lanes) {
-  const auto it = cta_.mbarriers.find(address);
-  if (it == cta_.mbarriers.end() || !it->second.isLive()) {
-    addMisuse(step, {.kind = Misuse::Kind::kUninitializedBarrier, .lanes = lanes, .address = address});
+MbarrierObject* Executor::mbarrierAt(const Step& step, const Named& named, LaneMask lanes) {
+  const auto it = named.cta->mbarriers.find(named.address);
+  if (it == named.cta->mbarriers.end() || !it->second.isLive()) {
+    addMisuse(step, {.kind = Misuse::Kind::kUninitializedBarrier, .lanes = lanes, .address = reported(named)});
     return nullptr;
   }
   MbarrierObject& object = it->second;
-  const EventId init = object.initEvent();
-  const unsigned init_lane = lowestLane(outcome_.log[init].lanes);
   forEachLane(lanes, [&](unsigned lane) {
-    if (isStartOrdered(init, init_lane, step.warp, lane)) return;
-    addMisuse(step, {.kind = Misuse::Kind::kBarrierInitUnordered, .lanes = laneBit(lane), .address = address,
-                     .other = init});
+    if (step.warp.clock.of(lane).at(object.initActor()) >= object.lives()) return;
+    addMisuse(step, {.kind = Misuse::Kind::kBarrierInitUnordered, .lanes = laneBit(lane), .address = reported(named),
+                     .other = object.initEvent()});
   });
   return &object;
 }
 
-void Executor::initMbarrier(const Step& step, std::uint64_t address, LaneMask lanes) {
+void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes) {
   const unsigned count_operand = addressOperand(step.op) + 1;
   const auto count = count_operand < step.op.arg_count ? uniformValue(step.warp, arg(step.op, count_operand), lanes)
                                                        : std::nullopt;
@@ -69,13 +76,15 @@ void Executor::initMbarrier(const Step& step, std::uint64_t address, LaneMask la
     return;
   }
   const EventId event = log(step, EventKind::kMbarrierInit, lanes, static_cast<std::uint32_t>(*count));
-  const auto [it, is_new] = cta_.mbarriers.try_emplace(address, next_actor_);
-  if (is_new) next_actor_ += 2;
-  if (it->second.isLive()) {
-    addMisuse(step, {.kind = Misuse::Kind::kReinitialized, .event = event, .lanes = lanes, .address = address,
-                     .value = it->second.isIdle(), .other = it->second.initEvent()});
+  const auto [it, is_new] = named.cta->mbarriers.try_emplace(named.address, next_actor_);
+  if (is_new) next_actor_ += MbarrierObject::kActors;
+  MbarrierObject& object = it->second;
+  if (object.isLive()) {
+    addMisuse(step, {.kind = Misuse::Kind::kReinitialized, .event = event, .lanes = lanes, .address = reported(named),
+                     .value = object.isIdle(), .other = object.initEvent()});
   }
-  it->second.init(static_cast<std::uint32_t>(*count), event);
+  object.init(static_cast<std::uint32_t>(*count), event);
+  step.warp.clock.learn(lanes, object.initActor(), object.lives());
   progress();
   wakePollers();
 }
@@ -83,31 +92,57 @@ void Executor::initMbarrier(const Step& step, std::uint64_t address, LaneMask la
 // An arrival counts for whatever phase is open when it comes. It is sure to be the one that the canonical schedule met
 // only if the thread knows all earlier phases to be complete; likewise a wait by parity, which a phase two turns
 // earlier would satisfy as well.
-void Executor::checkPhaseKnown(const Step& step, const MbarrierObject& object, LaneMask lanes, Phase completed,
-                               EventId event, Misuse::Kind kind) {
+void Executor::checkPhaseKnown(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes,
+                               Phase completed, EventId event, Misuse::Kind kind) {
   if (completed <= object.firstPhase()) return;
   forEachLane(lanes, [&](unsigned lane) {
-    if (step.warp.clock.of(lane).at(object.timeActor()) >= completed) return;
-    addMisuse(step, {.kind = kind, .event = event, .lanes = laneBit(lane), .value = completed - object.firstPhase(),
-                     .other = object.initEvent()});
+    if (step.warp.clock.of(lane).atPast(object.actor()) >= completed) return;
+    addMisuse(step, {.kind = kind, .event = event, .lanes = laneBit(lane), .address = reported(named),
+                     .value = completed - object.firstPhase(), .other = object.initEvent()});
   });
 }
 
-bool Executor::arriveLanes(const Step& step, MbarrierObject& object, LaneMask lanes, std::uint32_t count,
-                           EventId event) {
+bool Executor::arriveLanes(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes,
+                           std::uint32_t count, EventId event) {
   bool completed = false;
-  forEachLane(lanes, [&](unsigned) {
+  forEachLane(lanes, [&](unsigned lane) {
     if (object.wouldUnderflow(count)) {
-      addMisuse(step, {.kind = Misuse::Kind::kOverArrival, .event = event, .lanes = lanes, .value = count,
-                       .wanted = object.pending(), .other = object.initEvent()});
+      addMisuse(step, {.kind = Misuse::Kind::kOverArrival, .event = event, .lanes = lanes, .address = reported(named),
+                       .value = count, .wanted = object.pending(), .other = object.initEvent()});
     }
-    completed |= object.arrive(count, event);
+    object.settleExpects([&](const MbarrierObject::PendingExpect& expect) {
+      return step.warp.clock.knows(View::kPast, lane, expect.warp * kWarpSize + expect.lane, expect.epoch);
+    });
+    if (object.arrive(count, event)) {
+      completed = true;
+      afterPhase(step, object, named);
+    }
   });
   return completed;
 }
 
-void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes) {
-  MbarrierObject* object = mbarrierAt(step, address, lanes);
+// What an arrival hands over depends on its semantics and on whether its scope reaches the waiter: a barrier of another
+// CTA needs cluster scope (PTX ISA, "Morally strong operations"). A narrower one still counts, and still comes after
+// what its thread did before.
+void Executor::releaseInto(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes) {
+  WarpClock& clock = step.warp.clock;
+  const ptx::Decoded& decoded = *step.op.decoded;
+  if (decoded.sem == ptx::Sem::kRelaxed) {
+    object.noteTimelessArrival();
+    forEachLane(lanes, [&](unsigned lane) {
+      object.openClock().joinPastFrom(clock.of(lane), firstBarrierActor());
+      if (step.warp.released_by_fence[lane]) object.openClock().join(*step.warp.released_by_fence[lane]);
+    });
+    return;
+  }
+  if (!named.is_remote) return clock.publish(lanes, object.openClock());
+  const bool is_wide = decoded.scope != ptx::Scope::kNone && decoded.scope != ptx::Scope::kCta;
+  if (is_wide) return clock.publish(lanes, object.openRemoteClock());
+  clock.publishPast(lanes, object.openClock());
+}
+
+void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes) {
+  MbarrierObject* object = mbarrierAt(step, named, lanes);
   if (object == nullptr) return forgetDestinations(step);
   const unsigned operand = addressOperand(step.op) + 1;
   const bool has_bytes = effect.op == ptx::MbarrierOp::kArriveExpectTx || effect.op == ptx::MbarrierOp::kArriveDropExpectTx;
@@ -119,78 +154,69 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, std
   }
   const auto count = static_cast<std::uint32_t>(has_bytes ? 1 : argument);
   const EventId event = log(step, EventKind::kMbarrierArrive, lanes, object->phase());
-  checkPhaseKnown(step, *object, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
+  forEachLane(lanes, [&](unsigned lane) { usePeer(step, *named.cta, event, lane, Misuse::Kind::kBarrierInitUnordered); });
+  if (named.is_remote) {
+    // That the phase is over also says that this arrival has been made.
+    forEachLane(lanes, [&](unsigned lane) {
+      MemoryUse& use = named.cta->uses[{step.warp.clock.actorOf(lane), true}];
+      use.barrier = object->actor();
+      use.phases = object->phase() + 1;
+      use.has_barrier = true;
+    });
+  }
+  checkPhaseKnown(step, *object, named, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
   const bool is_drop = effect.op == ptx::MbarrierOp::kArriveDrop || effect.op == ptx::MbarrierOp::kArriveDropExpectTx;
+  const std::uint64_t total = std::uint64_t{count} * static_cast<unsigned>(std::popcount(lanes));
+  if (effect.is_no_complete && total >= object->pending()) {
+    addMisuse(step, {.kind = Misuse::Kind::kCompletingNoComplete, .event = event, .lanes = lanes, .address = reported(named),
+                     .value = count, .wanted = object->pending(), .other = object->initEvent()});
+  }
+  if (is_drop && total >= object->expected()) {
+    addMisuse(step, {.kind = Misuse::Kind::kEmptyExpectedCount, .event = event, .lanes = lanes, .address = reported(named),
+                     .value = total, .wanted = object->expected(), .other = object->initEvent()});
+  }
   bool completed = false;
   Lanes token;
   // One lane after the other: each gets the state before its own arrival, and the last one may complete the phase.
   // Together they publish one clock unless the phase turns between them.
-  const bool at_once = std::uint64_t{count} * static_cast<unsigned>(std::popcount(lanes)) <= object->pending();
-  const bool releases = step.op.decoded->sem != ptx::Sem::kRelaxed;
-  if (at_once && releases) step.warp.clock.publish(lanes, object->openClock());
-  if (effect.is_no_complete && std::uint64_t{count} * static_cast<unsigned>(std::popcount(lanes)) >= object->pending()) {
-    addMisuse(step, {.kind = Misuse::Kind::kOverArrival, .event = event, .lanes = lanes, .value = count,
-                     .wanted = object->pending(), .other = object->initEvent()});
-  }
+  const bool at_once = total <= object->pending();
+  if (at_once) releaseInto(step, *object, named, lanes);
   forEachLane(lanes, [&](unsigned lane) {
-    if (!releases) object->openClock().joinTime(step.warp.clock.of(lane), firstBarrierActor());
-    if (!at_once && releases) {
-      step.warp.clock.publish(laneBit(lane), object->openClock());
-    }
+    if (!at_once) releaseInto(step, *object, named, laneBit(lane));
     token.word[lane] = makeToken(object->phase(), object->pending());
-    if (has_bytes) object->expect(static_cast<std::int64_t>(argument), event);
+    if (has_bytes) expectBytes(step, *object, named, lane, static_cast<std::int64_t>(argument), event);
     if (is_drop) object->dropExpected(count);
-    completed |= arriveLanes(step, *object, laneBit(lane), count, event);
+    completed |= arriveLanes(step, *object, named, laneBit(lane), count, event);
   });
   if (step.op.dst_count != 0) assign(step.warp, arg(step.op, 0), token, lanes);
   progress();
   if (completed) wakePollers();
 }
 
-void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, std::uint64_t address, LaneMask lanes) {
-  MbarrierObject* object = mbarrierAt(step, address, lanes);
-  const unsigned operand = addressOperand(step.op) + 1;
-  const Lanes& argument = operand < step.op.arg_count ? value(step.warp, arg(step.op, operand).slot) : unknown_lanes_;
-  if ((argument.unknown & lanes) != 0) {
-    addLimit("the phase that '" + step.op.decoded->opcode + "' waits for is not known before the launch", step.op.instr);
-    return forgetDestinations(step);
+// A phase has just been completed: what its completion shows about threads that did not know of it.
+void Executor::afterPhase(const Step& step, MbarrierObject& object, const Named& named) {
+  for (const MbarrierObject::Waiter& waiter : object.takeLapped()) {
+    const Event& wait = outcome_.log[waiter.event];
+    Warp& warp = run_.cluster.warps[waiter.warp];
+    const Step at{warp, 0, program_.ops[wait.op], wait.op, wait.lanes};
+    addMisuse(at, {.kind = Misuse::Kind::kLappedWait, .event = waiter.event, .lanes = wait.lanes, .address = reported(named),
+                   .value = waiter.phase - object.firstPhase(), .other = outcome_.log.end() - 1});
   }
-  LaneMask complete = 0;
-  forEachLane(object == nullptr ? 0 : lanes, [&](unsigned lane) {
-    const bool done = effect.is_parity ? object->isParityComplete(argument.word[lane] & 1)
-                                       : object->phase() > phaseOf(argument.word[lane]);
-    complete |= done ? laneBit(lane) : 0;
-  });
-  Lanes result;
-  forEachLane(complete, [&](unsigned lane) { result.word[lane] = 1; });
-  if (complete != 0 && options_.fail_first_polls &&
-      failed_polls_.emplace(step.warp.id, step.index, address, object->phase()).second) {
-    return assign(step.warp, arg(step.op, 0), Lanes{}, lanes);
+  for (const EventId expect : object.takeLateExpects()) {
+    const Event& event = outcome_.log[expect];
+    const Step at{run_.cluster.warps[event.warp], 0, program_.ops[event.op], event.op, event.lanes};
+    addMisuse(at, {.kind = Misuse::Kind::kLateExpect, .event = expect, .lanes = event.lanes, .address = reported(named),
+                   .other = object.initEvent()});
   }
-  if (complete != 0) {
-    const EventId event = log(step, EventKind::kMbarrierWait, complete, object->phase() - 1);
-    if (effect.is_parity && object->phase() > object->firstPhase()) {
-      checkPhaseKnown(step, *object, complete, object->phase() - 1, event, Misuse::Kind::kEarlyWait);
-    }
-    if (step.op.decoded->sem != ptx::Sem::kRelaxed) step.warp.clock.learn(complete, object->completedClock());
-    step.warp.clock.learn(complete, object->timeActor(), object->phase());
-    return assign(step.warp, arg(step.op, 0), result, lanes);
-  }
-  const std::size_t f = lanes == step.lanes ? isolate(step) : step.fragment;
-  Fragment& fragment = step.warp.fragments[f];
-  if (fragment.may_fail_poll || lanes != step.lanes) {
-    fragment.may_fail_poll = false;
-    return assign(step.warp, arg(step.op, 0), result, lanes);
-  }
-  fragment.state = Fragment::State::kPolling;
-  fragment.object = address;
-  fragment.pc = step.index;
+  static_cast<void>(step);
 }
 
 void Executor::wakePollers() {
-  for (Warp& warp : cta_.warps) {
+  for (Warp& warp : run_.cluster.warps) {
     for (Fragment& fragment : warp.fragments) {
-      if (fragment.state == Fragment::State::kPolling) fragment.state = Fragment::State::kReady;
+      const bool waits = fragment.state == Fragment::State::kPolling || fragment.state == Fragment::State::kAtMmaWait ||
+                         fragment.state == Fragment::State::kAtRegisterPool;
+      if (waits) fragment.state = Fragment::State::kReady;
     }
   }
 }
@@ -198,57 +224,44 @@ void Executor::wakePollers() {
 void Executor::operator()(const ptx::Mbarrier& effect, const Step& step) {
   if (effect.op == ptx::MbarrierOp::kPendingCount) {
     Lanes pending = value(step.warp, arg(step.op, 1).slot);
-    for (std::uint64_t& word : pending.word) word &= 0xffffffff;
+    for (std::uint64_t& word : pending.word) word = pendingOf(word);
     return assign(step.warp, arg(step.op, 0), pending, step.lanes);
   }
-  forEachMbarrier(step, [&](std::uint64_t address, LaneMask lanes) {
+  forEachMbarrier(step, [&](const Named& named, LaneMask lanes) {
     switch (effect.op) {
-      case ptx::MbarrierOp::kInit: return initMbarrier(step, address, lanes);
+      case ptx::MbarrierOp::kInit: return initMbarrier(step, named, lanes);
       case ptx::MbarrierOp::kInval:
         // Who may invalidate when is a matter of the object's owner; libcu++ counts references for it.
         log(step, EventKind::kMbarrierInval, lanes);
-        if (const auto it = cta_.mbarriers.find(address); it != cta_.mbarriers.end()) it->second.invalidate();
+        if (const auto it = named.cta->mbarriers.find(named.address); it != named.cta->mbarriers.end()) it->second.invalidate();
         return;
       case ptx::MbarrierOp::kExpectTx:
-      case ptx::MbarrierOp::kCompleteTx: {
-        MbarrierObject* object = mbarrierAt(step, address, lanes);
-        const auto bytes = uniformValue(step.warp, arg(step.op, addressOperand(step.op) + 1), lanes);
-        if (object == nullptr || !bytes) return notModelled(step);
-        const EventId event = log(step, EventKind::kMbarrierExpect, lanes, static_cast<std::uint32_t>(*bytes));
-        forEachLane(lanes, [&](unsigned) {
-          if (effect.op == ptx::MbarrierOp::kExpectTx) {
-            object->expect(static_cast<std::int64_t>(*bytes), event);
-          } else {
-            object->complete(static_cast<std::int64_t>(*bytes), event);
-          }
-        });
-        progress();
-        return wakePollers();
-      }
+      case ptx::MbarrierOp::kCompleteTx: return transact(step, effect, named, lanes);
       case ptx::MbarrierOp::kArrive:
       case ptx::MbarrierOp::kArriveDrop:
       case ptx::MbarrierOp::kArriveExpectTx:
-      case ptx::MbarrierOp::kArriveDropExpectTx: return arriveMbarrier(step, effect, address, lanes);
+      case ptx::MbarrierOp::kArriveDropExpectTx: return arriveMbarrier(step, effect, named, lanes);
       case ptx::MbarrierOp::kTestWait:
-      case ptx::MbarrierOp::kTryWait: return waitMbarrier(step, effect, address, lanes);
+      case ptx::MbarrierOp::kTryWait: return waitMbarrier(step, effect, named, lanes);
       case ptx::MbarrierOp::kPendingCount: return;
     }
   });
 }
 
 void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& step) {
-  forEachMbarrier(step, [&](std::uint64_t address, LaneMask lanes) {
-    MbarrierObject* object = mbarrierAt(step, address, lanes);
+  forEachMbarrier(step, [&](const Named& named, LaneMask lanes) {
+    MbarrierObject* object = mbarrierAt(step, named, lanes);
     if (object == nullptr) return;
     const EventId event = log(step, EventKind::kCopyArrive, lanes, object->phase());
-    checkPhaseKnown(step, *object, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
+    checkPhaseKnown(step, *object, named, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     bool completed = false;
     forEachLane(lanes, [&](unsigned lane) {
       // Only the thread's earlier copies are released, not its other accesses: no clock is published but time.
-      object->openClock().joinTime(step.warp.clock.of(lane), firstBarrierActor());
+      object->noteTimelessArrival();
+      object->openClock().joinPastFrom(step.warp.clock.of(lane), firstBarrierActor());
       step.warp.copies.track(laneBit(lane), event, object->actor(), object->phase());
       if (!effect.is_noinc) object->raisePending();
-      completed |= arriveLanes(step, *object, laneBit(lane), 1, event);
+      completed |= arriveLanes(step, *object, named, laneBit(lane), 1, event);
     });
     progress();
     if (completed) wakePollers();

@@ -45,7 +45,7 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
   std::vector<Resolved> parts;
   const Lanes words = addressWords(step.warp, operand);
   const LaneMask known = step.lanes & ~words.unknown;
-  if ((step.lanes & words.unknown) != 0 && space == Space::kGlobal) has_unknown_store_ = true;
+  if ((step.lanes & words.unknown) != 0 && space == Space::kGlobal) races_.noteUnknownGlobal(/*is_copy_source=*/false);
   if ((step.lanes & words.unknown) != 0 && space != Space::kGlobal) {
     addLimit("the address of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch",
              step.op.instr);
@@ -69,21 +69,28 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
   return parts;
 }
 
-bool Executor::checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes) {
-  const std::uint64_t crossing = (address | bytes) & (setup_.granule - 1);
+Cta* Executor::checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes) {
+  Cta* const cta = run_.cluster.ctaAt(step.warp, address);
+  if (cta == nullptr) {
+    addMisuse(step, {.kind = Misuse::Kind::kNoSuchPeer, .lanes = lanes, .value = (address >> kClusterShift) - 1,
+                     .wanted = run_.cluster.ctas.size()});
+    return nullptr;
+  }
+  const std::uint64_t local = withinCta(address);
+  const std::uint64_t crossing = (local | bytes) & (setup_.granule - 1);
   if (crossing != 0) {
     needed_granule_ = std::min(needed_granule_, 1u << std::countr_zero(crossing));
     is_stopped_ = true;
-    return false;
+    return nullptr;
   }
-  const bool inside = address >= kSharedBase && cta_.shadow->contains(address - kSharedBase, bytes);
+  const bool inside = local >= kSharedBase && cta->shadow->contains(local - kSharedBase, bytes);
   if (!inside && out_of_range_.insert(step.index).second) {
     addLimit("'" + step.op.decoded->opcode + "' reaches shared memory outside of what the launch gives (address " +
-                 std::to_string(address - kSharedBase) + ", thread " +
-                 std::to_string(step.warp.id * kWarpSize + lowestLane(lanes)) + ")",
+                 std::to_string(local - kSharedBase) + ", thread " +
+                 std::to_string(step.warp.rank * kWarpSize + lowestLane(lanes)) + ")",
              step.op.instr);
   }
-  return inside;
+  return inside ? cta : nullptr;
 }
 
 Bytes* Executor::privateBytes(Warp& warp, unsigned lane, Space space, std::uint64_t& address) {
@@ -152,12 +159,17 @@ void Executor::loadShared(const Step& step, const Resolved& part, unsigned eleme
     LaneMask same = 0;
     forEachLane(rest, [&](unsigned lane) { same |= part.address.word[lane] == address ? laneBit(lane) : 0; });
     rest &= ~same;
-    if (!checkSharedRange(step, address, bytes, same)) continue;
+    Cta* const cta = checkSharedRange(step, address, bytes, same);
+    if (cta == nullptr) continue;
     valid |= same;
-    readShared({address, bytes, same}, event);
+    forEachLane(same, [&](unsigned lane) { usePeer(step, *cta, event, lane, Misuse::Kind::kPeerNotStarted); });
+    races_.readShared({cta, withinCta(address), bytes, same}, event);
   }
+  const auto ctaOfLane = [&](unsigned lane) -> Cta& { return *run_.cluster.ctaAt(step.warp, part.address.word[lane]); };
   if (strong) {
-    forEachLane(valid, [&](unsigned lane) { acquireFlag(step.warp, laneBit(lane), part.address.word[lane], decoded.sem); });
+    forEachLane(valid, [&](unsigned lane) {
+      acquireFlag(step.warp, laneBit(lane), inCluster(ctaOfLane(lane).rank, part.address.word[lane]), decoded.sem);
+    });
     step.warp.has_polled_flag = true;
   }
   if (!program_.needs_shared_contents) return assignUnknown(step.warp, arg(step.op, 0), part.lanes);
@@ -166,8 +178,8 @@ void Executor::loadShared(const Step& step, const Resolved& part, unsigned eleme
     out.unknown = part.lanes;
     forEachLane(valid, [&](unsigned lane) {
       std::uint64_t word = 0;
-      const std::uint64_t at = sharedOffset(part.address.word[lane]) + e * element_bytes;
-      if (element_bytes > 8 || !cta_.shared.read(at, element_bytes, word)) return;
+      const std::uint64_t at = sharedOffset(withinCta(part.address.word[lane])) + e * element_bytes;
+      if (element_bytes > 8 || !ctaOfLane(lane).shared.read(at, element_bytes, word)) return;
       out.word[lane] = signedWord(word, decoded.type());
       out.unknown &= ~laneBit(lane);
     });
@@ -183,14 +195,16 @@ void Executor::storeShared(const Step& step, const Resolved& part, unsigned elem
   const EventId event = log(step, EventKind::kWrite, part.lanes, 0, strong);
   forEachLane(part.lanes, [&](unsigned lane) {
     const std::uint64_t address = part.address.word[lane];
-    if (!checkSharedRange(step, address, bytes, laneBit(lane))) return;
-    writeShared({address, bytes, laneBit(lane)}, event);
-    if (strong) releaseFlag(step.warp, laneBit(lane), address, decoded.sem, /*is_rmw=*/false);
+    Cta* const cta = checkSharedRange(step, address, bytes, laneBit(lane));
+    if (cta == nullptr) return;
+    usePeer(step, *cta, event, lane, Misuse::Kind::kPeerNotStarted);
+    races_.writeShared({cta, withinCta(address), bytes, laneBit(lane)}, event);
+    if (strong) releaseFlag(step.warp, laneBit(lane), inCluster(cta->rank, address), decoded.sem, /*is_rmw=*/false);
     if (!program_.needs_shared_contents) return;
     for (std::size_t e = 0; e < sources.size(); ++e) {
       const Lanes& words = value(step.warp, sources[e]->slot);
       const bool known = words.isKnown(lane) && element_bytes <= 8;
-      cta_.shared.write(sharedOffset(address) + e * element_bytes, element_bytes, words.word[lane], known);
+      cta->shared.write(sharedOffset(withinCta(address)) + e * element_bytes, element_bytes, words.word[lane], known);
     }
   });
   if (strong) progress();
@@ -199,12 +213,25 @@ void Executor::storeShared(const Step& step, const Resolved& part, unsigned elem
 void Executor::storeGlobal(const Step& step, const Resolved& part, unsigned bytes) {
   if (!program_.has_async_copies) return;
   const EventId event = log(step, EventKind::kWrite, part.lanes, 0, isStrong(*step.op.decoded));
-  forEachLane(part.lanes, [&](unsigned lane) { writeGlobal({part.address.word[lane], bytes, laneBit(lane)}, event); });
+  forEachLane(part.lanes, [&](unsigned lane) {
+    races_.writeGlobal({nullptr, part.address.word[lane], bytes, laneBit(lane)}, event, RaceChecker::GlobalAccess::kStore);
+  });
+  if (isStrong(*step.op.decoded)) checkSignal(step, event, part.lanes);
+}
+
+// Only what an asynchronous store of this kernel may have written is of interest.
+void Executor::loadGlobal(const Step& step, const Resolved& part, unsigned bytes) {
+  if (!program_.has_bulk_stores) return;
+  const EventId event = log(step, EventKind::kRead, part.lanes, 0, isStrong(*step.op.decoded));
+  forEachLane(part.lanes, [&](unsigned lane) {
+    races_.readGlobal({nullptr, part.address.word[lane], bytes, laneBit(lane)}, event, RaceChecker::GlobalAccess::kLoad);
+  });
 }
 
 void Executor::operator()(const ptx::Load&, const Step& step) {
   const Space space = step.op.decoded->space();
-  if (space == Space::kGlobal || space == Space::kTex) return forgetDestinations(step);
+  const bool is_ignored = space == Space::kGlobal && !program_.has_bulk_stores;
+  if (is_ignored || space == Space::kTex) return forgetDestinations(step);
   const unsigned a = addressOperand(step.op, 1);
   if (a == step.op.arg_count) return notModelled(step);
   const unsigned bytes = ptx::byteSize(step.op.decoded->type());
@@ -218,6 +245,10 @@ void Executor::operator()(const ptx::Load&, const Step& step) {
       case Space::kLocal:
       case Space::kParam:
       case Space::kConst: loadPrivate(step, part, bytes); break;
+      case Space::kGlobal:
+        loadGlobal(step, part, bytes * step.op.decoded->vector);
+        assignUnknown(step.warp, arg(step.op, 0), part.lanes);
+        break;
       default: assignUnknown(step.warp, arg(step.op, 0), part.lanes);
     }
   }
@@ -255,12 +286,14 @@ void Executor::matrixAccess(const Step& step, bool is_store) {
     const EventId event = log(step, is_store ? EventKind::kWrite : EventKind::kRead, step.lanes);
     forEachLane(part.lanes & row_lanes, [&](unsigned lane) {
       const std::uint64_t address = part.address.word[lane];
-      if (!checkSharedRange(step, address, kRowBytes, laneBit(lane))) return;
+      Cta* const cta = checkSharedRange(step, address, kRowBytes, laneBit(lane));
+      if (cta == nullptr) return;
+      const std::uint64_t local = withinCta(address);
       if (is_store) {
-        writeShared({address, kRowBytes, laneBit(lane)}, event);
-        if (program_.needs_shared_contents) cta_.shared.write(sharedOffset(address), kRowBytes, 0, /*is_known=*/false);
+        races_.writeShared({cta, local, kRowBytes, laneBit(lane)}, event);
+        if (program_.needs_shared_contents) cta->shared.write(sharedOffset(local), kRowBytes, 0, /*is_known=*/false);
       } else {
-        readShared({address, kRowBytes, step.lanes}, event);
+        races_.readShared({cta, local, kRowBytes, step.lanes}, event);
       }
     });
   }
@@ -271,8 +304,8 @@ void Executor::operator()(const ptx::LdMatrix&, const Step& step) { matrixAccess
 void Executor::operator()(const ptx::StMatrix&, const Step& step) { matrixAccess(step, /*is_store=*/true); }
 
 void Executor::acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem) {
-  const auto flag = cta_.flags.find(key);
-  if (flag == cta_.flags.end()) return;
+  const auto flag = run_.cluster.flags.find(key);
+  if (flag == run_.cluster.flags.end()) return;
   if (sem == ptx::Sem::kAcquire || sem == ptx::Sem::kAcqRel) return warp.clock.learn(lanes, flag->second);
   // A later fence of the same thread turns the relaxed read into an acquire pattern.
   forEachLane(lanes, [&](unsigned lane) {
@@ -284,13 +317,13 @@ void Executor::acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::S
 void Executor::releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw) {
   Clock clock;
   if (is_rmw) {
-    if (const auto flag = cta_.flags.find(key); flag != cta_.flags.end()) clock = flag->second;
+    if (const auto flag = run_.cluster.flags.find(key); flag != run_.cluster.flags.end()) clock = flag->second;
   }
   if (sem == ptx::Sem::kRelease || sem == ptx::Sem::kAcqRel) warp.clock.publish(lanes, clock);
   forEachLane(lanes, [&](unsigned lane) {
     if (warp.released_by_fence[lane]) clock.join(*warp.released_by_fence[lane]);
   });
-  cta_.flags[key] = std::move(clock);
+  run_.cluster.flags[key] = std::move(clock);
 }
 
 }  // namespace handoff::machine

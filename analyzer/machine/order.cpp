@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion of each kind of access, as an observer knows it.
+#include "analyzer/machine/order.h"
+
+#include <algorithm>
+
+namespace handoff::machine {
+
+namespace {
+
+constexpr unsigned kWarpsPerWarpgroup = 4;
+
+}  // namespace
+
+bool Order::isPhaseKnown(ActorId barrier, Epoch phases, Observer observer, View view) {
+  const Clock& clock = observer.warp.clock.of(observer.lane);
+  return (view == View::kPast ? clock.atPast(barrier) : clock.at(view, barrier)) >= phases;
+}
+
+bool Order::isStartKnown(Access first, Observer observer, View view) const {
+  const Event& event = run_.log()[first.event];
+  return observer.warp.clock.knows(view, observer.lane, event.warp * kWarpSize + first.lane, event.epoch);
+}
+
+bool Order::isCopyKnown(Access copy, Observer observer, View view) const {
+  const Event& event = run_.log()[copy.event];
+  const CopyGroups& groups = run_.cluster.warps[event.warp].copies;
+  const std::uint32_t group = run_.log().groupOf(copy.event, copy.lane);
+  const bool is_waited = groups.isRetired(copy.lane, group) &&
+                         observer.warp.clock.knows(view, observer.lane, event.warp * kWarpSize + copy.lane,
+                                                   groups.retireEpoch(copy.lane, group));
+  if (is_waited) return true;
+  const auto& tracked = groups.tracked(copy.lane);
+  return std::any_of(tracked.begin(), tracked.end(), [&](const CopyGroups::Tracked& phase) {
+    return copy.event < phase.upto && isPhaseKnown(phase.barrier, phase.known_from, observer, view);
+  });
+}
+
+bool Order::isBulkKnown(Access copy, Part part, std::uint32_t cta, Observer observer, View view) const {
+  const AsyncOp* op = run_.log().findOp(copy.event, copy.lane);
+  if (op == nullptr) return false;
+  const Event& event = run_.log()[copy.event];
+  if (op->group != AsyncOp::kNoGroup) {
+    const Warp& issuer = run_.cluster.warps[event.warp];
+    const CopyGroups& groups = part == Part::kRead ? issuer.bulk_reads : issuer.bulk;
+    return groups.isRetired(copy.lane, op->group) &&
+           observer.warp.clock.knows(view, observer.lane, event.warp * kWarpSize + copy.lane,
+                                     groups.retireEpoch(copy.lane, op->group));
+  }
+  return std::any_of(op->completions.begin(), op->completions.end(), [&](const AsyncOp::Completion& completion) {
+    return (part == Part::kRead || completion.cta == cta) &&
+           isPhaseKnown(completion.barrier, completion.phases, observer, view);
+  });
+}
+
+// A multiplication is one operation of four warps: it is over when the wait of any of them says so (docs/soundness.md).
+bool Order::isMmaKnown(Access mma, Observer observer, View view) const {
+  const AsyncOp* op = run_.log().findOp(mma.event, mma.lane);
+  if (op == nullptr) return false;
+  if (op->group == AsyncOp::kNoGroup) {
+    return std::any_of(op->completions.begin(), op->completions.end(), [&](const AsyncOp::Completion& completion) {
+      return isPhaseKnown(completion.barrier, completion.phases, observer, view);
+    });
+  }
+  const Warp& issuer = run_.cluster.warps[run_.log()[mma.event].warp];
+  const std::size_t in_group = issuer.rank % kWarpsPerWarpgroup;
+  for (std::size_t w = issuer.id - in_group; w < issuer.id - in_group + kWarpsPerWarpgroup; ++w) {
+    if (w >= run_.cluster.warps.size() || run_.cluster.warps[w].cta != issuer.cta) break;
+    const CopyGroups& groups = run_.cluster.warps[w].mma;
+    if (!groups.isRetired(0, op->group)) continue;
+    const Epoch epoch = groups.retireEpoch(0, op->group);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      const auto actor = static_cast<ActorId>(w * kWarpSize + lane);
+      if (observer.warp.clock.knows(view, observer.lane, actor, epoch)) return true;
+    }
+  }
+  return false;
+}
+
+bool Order::isKnown(Access first, Part part, std::uint32_t cta, Observer observer, View view) const {
+  switch (run_.log()[first.event].kind) {
+    case EventKind::kCopy: return isCopyKnown(first, observer, view);
+    case EventKind::kBulk:
+    case EventKind::kAsyncStore: return isBulkKnown(first, part, cta, observer, view);
+    case EventKind::kMma: return isMmaKnown(first, observer, view);
+    default: return isStartKnown(first, observer, view);
+  }
+}
+
+}  // namespace handoff::machine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The race check: every access is compared with the last write of its bytes, every write also with the readers since.
+// Races between strong accesses (atomics, volatile, qualified loads and stores) are none.
+#pragma once
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyzer/machine/order.h"
+#include "analyzer/machine/run_state.h"
+
+namespace handoff::machine {
+
+/// Contiguous bytes that lanes of one warp access together.
+struct Range {
+  Cta* cta = nullptr;         ///< whose shared memory; null for global memory
+  std::uint64_t address = 0;  ///< shared::cta address, or global address
+  std::uint32_t bytes = 0;
+  LaneMask lanes = 0;
+};
+
+/// Global buffers, by their number in the address map.
+using Buffers = std::set<std::uint64_t>;
+
+class RaceChecker {
+ public:
+  /// `tracked`: the global buffers to keep a shadow of.
+  RaceChecker(RunState& run, const Order& order, Buffers tracked)
+      : run_(run), order_(order), read_sets_(run.outcome.log), tracked_(std::move(tracked)) {}
+
+  void readShared(const Range& range, EventId event);
+  void writeShared(const Range& range, EventId event);
+  /// What global memory is accessed for decides which buffers need a shadow (sharedBuffers).
+  enum class GlobalAccess : std::uint8_t { kLoad, kStore, kAsyncRead, kAsyncWrite };
+  void readGlobal(const Range& range, EventId event, GlobalAccess access);
+  void writeGlobal(const Range& range, EventId event, GlobalAccess access);
+  /// An access of global memory whose address is not known.
+  void noteUnknownGlobal(bool is_copy_source) { (is_copy_source ? has_unknown_source_ : has_unknown_store_) = true; }
+  /// After the last access.
+  void finish();
+  /// Buffers that an asynchronous operation reads and something writes, or the other way around.
+  Buffers sharedBuffers() const;
+
+ private:
+  /// The access that is being checked.
+  struct Second {
+    EventId event = 0;
+    unsigned lane = 0;
+    std::uint64_t address = 0;
+    ptx::Space space = ptx::Space::kShared;
+    std::uint32_t cta = 0;
+    bool reads = false;
+  };
+  enum class Verdict : std::uint8_t { kFine, kUnordered, kUnfenced };
+
+  void readCell(Cell& cell, LaneMask lanes, const Second& read);
+  void writeCell(Cell& cell, const Second& write);
+  void checkAgainstReaders(const Cell& cell, const Second& write);
+  void checkAgainstWriter(const Cell& cell, const Second& write);
+  Verdict judge(Access first, Part part, const Second& second) const;
+  bool isOrdered(Access first, Part part, const Second& second) const;
+  void report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced);
+  void noteStrongRace(EventId read);
+  void notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const;
+  void noteCopy(Conflict& conflict, Part part) const;
+  void noteOrderedRead(WriteId write, EventId read, LaneMask lanes);
+  void judgeLaterReads();
+  void limitUnknownSources();
+  bool isTracked(std::uint64_t address, GlobalAccess access);
+  template <typename Check> void forEachShared(const Range& range, Check&& check);
+  template <typename Check> void forEachGlobal(const Range& range, Check&& check);
+
+  RunState& run_;
+  const Order& order_;
+  ReadSets read_sets_;
+  const Buffers tracked_;
+  std::array<Buffers, 4> accessed_;  ///< by GlobalAccess
+  bool has_unknown_store_ = false, has_unknown_source_ = false;
+  /// The last question asked, and that its answer was fine: neighbouring cells mostly have one writer.
+  struct Asked { EventId event = 0; LaneMask lanes = 0; WriteId write = 0; } asked_, asked_write_;
+  static constexpr std::size_t kMaxReads = 1024;
+  /// By the sites of both accesses: index into Outcome::conflicts.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
+  /// By the write of a read-write conflict: the conflict, for the reader's later reads of what was written.
+  std::unordered_map<WriteId, std::size_t> followed_;
+};
+
+}  // namespace handoff::machine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of a run share: the inputs, the state of the cluster, what was found so far.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/machine/launch.h"
+#include "analyzer/machine/outcome.h"
+#include "analyzer/machine/program.h"
+#include "analyzer/machine/state.h"
+
+namespace handoff::machine {
+
+struct RunState {
+  RunState(const Program& p, const Launch& l, const RunOptions& o) : program(p), launch(l), options(o) {}
+
+  const Program& program;
+  const Launch& launch;
+  const RunOptions& options;
+  Cluster cluster;
+  Outcome outcome;
+
+  EventLog& log() { return outcome.log; }
+  const EventLog& log() const { return outcome.log; }
+  /// Names a limit once for each instruction.
+  void addLimit(std::string reason, std::uint32_t instr) {
+    if (limited_.emplace(reason, instr).second) outcome.limits.push_back({std::move(reason), instr});
+  }
+
+ private:
+  std::set<std::pair<std::string, std::uint32_t>> limited_;
+};
+
+}  // namespace handoff::machine

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous warpgroup multiplication (PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.commit_group",
+// "wgmma.wait_group"): what it reads of shared memory, and until when.
+//
+// Four warps execute one multiplication. The machine runs them one by one, so a wait for its group holds a warp back
+// until all four have committed that group: none of them can have been done before.
+#include "analyzer/machine/executor.h"
+#include "analyzer/machine/matrix_operand.h"
+
+namespace handoff::machine {
+
+namespace {
+
+constexpr std::uint32_t kWarpsPerWarpgroup = 4;
+
+}  // namespace
+
+const std::vector<ByteRange>& Executor::operandRanges(OpIndex op, bool is_b, std::uint64_t descriptor, const MatrixShape& shape) {
+  const auto [known, is_new] = operand_ranges_.try_emplace({op, is_b, descriptor});
+  if (is_new) known->second = wgmmaOperandRanges(descriptor, shape);
+  return known->second;
+}
+
+void Executor::readOperand(const Step& step, EventId event, const std::vector<ByteRange>& ranges) {
+  for (const ByteRange& range : ranges) {
+    Cta* const cta = checkSharedRange(step, range.address, range.bytes, step.lanes);
+    if (cta == nullptr) return;
+    races_.readShared({cta, withinCta(range.address), range.bytes, laneBit(0)}, event);
+  }
+}
+
+void Executor::multiply(const Step& step) {
+  Warp& warp = step.warp;
+  forgetDestinations(step);
+  if (step.lanes != kAllLanes) {
+    addMisuse(step, {.kind = Misuse::Kind::kSplitWarpgroup, .lanes = step.lanes, .wanted = kAllLanes});
+  }
+  const auto form = wgmmaForm(program_.instruction(step.op));
+  if (!form) return notModelled(step);
+  const EventId event = log(step, EventKind::kMma, step.lanes, warp.mma.openGroup(0));
+  AsyncOp op{.event = event, .lane = 0, .group = warp.mma.openGroup(0)};
+  outcome_.log.addOp(op);
+  warp.mma.noteCopy(kAllLanes);
+  const auto readBy = [&](unsigned operand, bool is_b, const MatrixShape& shape) -> std::uint64_t {
+    const auto descriptor = uniformValue(warp, arg(step.op, operand), step.lanes);
+    if (!descriptor) {
+      addLimit("a matrix descriptor of '" + step.op.decoded->opcode + "' is not known before the launch", step.op.instr);
+      outcome_.has_unmodelled = true;
+      return 0;
+    }
+    readOperand(step, event, operandRanges(step.index, is_b, *descriptor, shape));
+    return *descriptor;
+  };
+  const std::uint64_t a = form->is_a_in_registers ? 0 : readBy(WgmmaForm::kA, false, form->a);
+  const std::uint64_t b = readBy(WgmmaForm::kB, true, form->b);
+  // All four warps execute the same instruction with the same descriptors.
+  const std::size_t first = warp.id - warp.rank % kWarpsPerWarpgroup;
+  auto& steps = multiplications_[first];
+  const std::size_t turn = warp.multiplications++;
+  if (turn == steps.size()) {
+    steps.push_back({event, a, b});
+  } else if (turn < steps.size() && (outcome_.log[steps[turn].event].op != step.index || steps[turn].a != a || steps[turn].b != b)) {
+    addMisuse(step, {.kind = Misuse::Kind::kWarpgroupMismatch, .event = event, .lanes = step.lanes, .other = steps[turn].event});
+  }
+}
+
+// False: the fragment waits at this instruction for the rest of its warpgroup.
+bool Executor::waitForWarpgroup(const Step& step, std::uint32_t groups) {
+  const Warp& warp = step.warp;
+  const std::size_t first = warp.id - warp.rank % kWarpsPerWarpgroup;
+  for (std::size_t w = first; w < first + kWarpsPerWarpgroup && w < run_.cluster.warps.size(); ++w) {
+    const Warp& other = run_.cluster.warps[w];
+    if (other.cta != warp.cta || other.mma.committed(0) >= groups) continue;
+    Fragment& fragment = step.warp.fragments[isolate(step)];
+    fragment.state = Fragment::State::kAtMmaWait;
+    fragment.pc = step.index;
+    return false;
+  }
+  return true;
+}
+
+void Executor::operator()(const ptx::Wgmma& effect, const Step& step) {
+  Warp& warp = step.warp;
+  switch (effect.op) {
+    case ptx::WgmmaOp::kMma: return multiply(step);
+    case ptx::WgmmaOp::kFence: log(step, EventKind::kMmaFence, step.lanes); return;
+    case ptx::WgmmaOp::kCommit:
+      warp.mma.commit(kAllLanes);
+      log(step, EventKind::kMmaCommit, step.lanes, warp.mma.committed(0));
+      progress();
+      return wakePollers();
+    case ptx::WgmmaOp::kWait: break;
+  }
+  const auto pending = uniformValue(warp, arg(step.op, 0), step.lanes);
+  if (!pending) return notModelled(step);
+  const auto allowed = static_cast<std::uint32_t>(*pending);
+  const std::uint32_t committed = warp.mma.committed(0);
+  if (committed > allowed && !waitForWarpgroup(step, committed - allowed)) return;
+  const EventId event = log(step, EventKind::kMmaWait, step.lanes, allowed);
+  warp.mma.waitGroup(kAllLanes, allowed, event, warp.clock.epoch());
+  // The warp executes the wait together, after all of its earlier loads have returned.
+  warp.clock.settleLoads(step.lanes, View::kConverged);
+}
+
+// setmaxnreg: an increase waits until the CTA's pool has the registers (PTX ISA, "setmaxnreg").
+void Executor::operator()(const ptx::SetMaxNReg& effect, const Step& step) {
+  constexpr std::uint64_t kRegistersOfSm = 65'536;
+  constexpr std::uint64_t kMaxPerThread = 255, kGranularity = 8;
+  const auto wanted = uniformValue(step.warp, arg(step.op, 0), step.lanes);
+  if (!wanted) return notModelled(step);
+  const Cta& cta = ctaOf(step);
+  if (registers_.empty()) {
+    // The kernel starts with what its launch bound leaves room for; what it really has is no more.
+    const std::uint64_t even = kRegistersOfSm / (std::uint64_t{launch_.warps()} * kWarpSize) / kGranularity * kGranularity;
+    registers_.assign(run_.cluster.warps.size(), static_cast<std::uint32_t>(std::min(even, kMaxPerThread)));
+  }
+  std::uint64_t others = 0;
+  for (std::size_t w = cta.first_warp; w < cta.first_warp + cta.warp_count; ++w) {
+    const bool has_left = run_.cluster.warps[w].live == 0;
+    others += w == step.warp.id || has_left ? 0 : registers_[w] * kWarpSize;
+  }
+  if (effect.is_increase && others + *wanted * kWarpSize > kRegistersOfSm) {
+    Fragment& fragment = step.warp.fragments[isolate(step)];
+    fragment.state = Fragment::State::kAtRegisterPool;
+    fragment.pc = step.index;
+    return;
+  }
+  registers_[step.warp.id] = static_cast<std::uint32_t>(*wanted);
+  progress();
+  wakePollers();
+}
+
+}  // namespace handoff::machine
