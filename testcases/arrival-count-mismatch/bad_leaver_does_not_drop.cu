@@ -4,9 +4,9 @@
 // Target:   sm_90
 // Expected finding: arrival-count-mismatch
 // Also acceptable: hang, divergent-protocol
-// Line:     51
-// Why:      the last warp leaves after two tiles with a plain arrival; the later phases still count its 32 threads
-//           and never complete.
+// Line:     55
+// Why:      the last warp leaves with a plain arrival for the third phase; the fourth still counts its 32 threads
+//           and never completes.
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -48,10 +48,11 @@ __global__ void uneven(const float4* in, float* out) {
         cp_async16(&row[k % 2][t], &in[(blockIdx.x * 4 + k) * 128 + t]);
         cp_async_commit();
         cp_async_wait<0>();
-        mbar_arrive(&bar);  // BUG: arrival-count-mismatch
+        mbar_arrive(&bar);
         mbar_wait(&bar, k & 1);
         sum += row[k % 2][next].x;
     }
+    if (t >= 96) mbar_arrive(&bar);  // BUG: arrival-count-mismatch
     out[blockIdx.x * 128 + t] = sum;
 }
 
