@@ -11,6 +11,7 @@
 #include <array>
 #include <map>
 
+#include "analyzer/frontend/clang/host_code.h"
 #include "analyzer/frontend/clang/trust.h"
 
 namespace handoff::frontend {
@@ -43,14 +44,15 @@ std::string onOneLine(llvm::StringRef text) {
 
 class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
  public:
-  FactVisitor(clang::ASTContext& context, Attempt& attempt) : context_(context), attempt_(attempt) {}
+  FactVisitor(clang::ASTContext& context, Attempt& attempt)
+      : context_(context), attempt_(attempt), host_(context) {}
   bool shouldVisitTemplateInstantiations() const { return true; }
 
   bool VisitFunctionDecl(FunctionDecl* function) {
     if (function->hasAttr<clang::CUDAGlobalAttr>()) kernels_.push_back(function->getSourceRange());
     if (!function->isDependentContext() && function->isThisDeclarationADefinition() &&
         function->getBody() != nullptr)
-      collectLaunches(context_, attempt_, *function);
+      collectLaunches(context_, attempt_, host_, *function);
     return true;
   }
 
@@ -60,7 +62,8 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
     clang::QualType type = variable->getType();
     while (const clang::ArrayType* array = context_.getAsArrayType(type)) {
       const auto* constant = llvm::dyn_cast<clang::ConstantArrayType>(array);
-      shape.extents.push_back(constant == nullptr ? 0 : static_cast<std::uint32_t>(constant->getSize().getZExtValue()));
+      shape.extents.push_back(
+          constant == nullptr ? 0 : static_cast<std::uint32_t>(constant->getSize().getZExtValue()));
       type = array->getElementType();
     }
     if (shape.extents.empty() || type->isIncompleteType()) return true;
@@ -109,6 +112,7 @@ class FactVisitor : public clang::RecursiveASTVisitor<FactVisitor> {
  private:
   clang::ASTContext& context_;
   Attempt& attempt_;
+  HostCode host_;
   llvm::DenseSet<SourceLocation> seen_;
   std::map<std::string, SharedArray> shapes_;
   std::vector<clang::SourceRange> kernels_;

@@ -7,6 +7,7 @@
 namespace handoff::frontend {
 
 class Distrust;
+class HostCode;
 
 /// Launch sites, asm statements and lost kernels of the user's files, into attempt.output.
 void collectFacts(clang::ASTContext& context, Attempt& attempt);
@@ -15,8 +16,9 @@ void collectFacts(clang::ASTContext& context, Attempt& attempt);
 void collectKernels(clang::ASTContext& context, Attempt& attempt, clang::CodeGenerator& generator,
                     const Distrust& distrust);
 
-/// Launches in one function body, into attempt.output.launches.
-void collectLaunches(clang::ASTContext& context, Attempt& attempt, const clang::FunctionDecl& function);
+/// Launches in one function body, into attempt.output.launches and tensor_maps.
+void collectLaunches(clang::ASTContext& context, Attempt& attempt, HostCode& host,
+                     const clang::FunctionDecl& function);
 
 /// The declaration as a kernel: names, fields, attributes.
 KernelDecl describeKernel(clang::ASTContext& context, const Attempt& attempt,

@@ -234,9 +234,23 @@ Folded Folder::reference(const clang::DeclRefExpr* expr, const Path& path, const
       const auto found = frame->arguments.find(parameter);
       if (found != frame->arguments.end()) return value(found->second, path, frame->caller, depth);
     }
-    return std::nullopt;
   }
   return variableValue(variable, path, depth);
+}
+
+/// A lambda's body speaks of the variables around it.
+bool Folder::isOfCaller(const VarDecl* variable) const {
+  return caller_ != nullptr && variable->getParentFunctionOrMethod() != nullptr &&
+         variable->getParentFunctionOrMethod() != callee_;
+}
+
+/// What the caller passed for a parameter that keeps its value; null for anything else.
+const Expr* Folder::argumentOf(const VarDecl* variable) const {
+  const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable);
+  if (parameter == nullptr || arguments_ == nullptr || uses_.mayChange(variable) ||
+      !uses_.writesTo(variable).empty())
+    return nullptr;
+  return arguments_->lookup(parameter);
 }
 
 const Expr* Folder::source(const VarDecl* variable, const Path& path) {
@@ -260,6 +274,11 @@ const Expr* Folder::source(const VarDecl* variable, const Path& path) {
 }
 
 Folded Folder::variableValue(const VarDecl* variable, const Path& path, int depth) {
+  if (isOfCaller(variable)) return caller_->variableValue(variable, path, depth);
+  if (llvm::isa<clang::ParmVarDecl>(variable)) {
+    const Expr* argument = argumentOf(variable);
+    return argument != nullptr ? caller_->value(argument, path, nullptr, depth) : std::nullopt;
+  }
   if (uses_.mayChange(variable)) return std::nullopt;
   const bool is_constant = variable->getType().isConstQualified() || variable->isConstexpr();
   if (!variable->isLocalVarDecl() && !is_constant)
@@ -314,7 +333,7 @@ Folded Folder::construct(const clang::CXXConstructExpr* expr, const Path& path, 
   // The body could change what the initialisers set.
   const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
   if (body == nullptr || !body->body_empty()) return std::nullopt;
-  Frame inner{frame, llvm::DenseMap<const clang::ParmVarDecl*, const Expr*>()};
+  Frame inner{frame, Arguments()};
   for (unsigned i = 0; i < expr->getNumArgs() && i < definition->getNumParams(); ++i)
     inner.arguments[definition->getParamDecl(i)] = expr->getArg(i);
   for (const clang::CXXCtorInitializer* init : llvm::cast<clang::CXXConstructorDecl>(definition)->inits())
@@ -343,7 +362,7 @@ Folded Folder::call(const CallExpr* expr, const Path& path, const Frame* frame, 
   if (!callee->isDefined(definition)) return std::nullopt;
   const Expr* result = onlyReturn(definition);
   if (result == nullptr) return std::nullopt;
-  Frame inner{frame, llvm::DenseMap<const clang::ParmVarDecl*, const Expr*>()};
+  Frame inner{frame, Arguments()};
   for (unsigned i = 0; i < expr->getNumArgs() && i < definition->getNumParams(); ++i)
     inner.arguments[definition->getParamDecl(i)] = expr->getArg(i);
   return value(result, path, &inner, depth);

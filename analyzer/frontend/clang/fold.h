@@ -37,9 +37,14 @@ class LocalUses {
   llvm::ArrayRef<Write> writesTo(const clang::VarDecl* variable) const;
   /// Is `block` around `statement`?
   bool encloses(const clang::Stmt* block, const clang::Stmt* statement) const;
+  /// Every reference to the variable, in the order of the text.
+  llvm::ArrayRef<const clang::DeclRefExpr*> mentionsOf(const clang::VarDecl* variable) const;
+  /// The statement right around this one; null for the body itself.
+  const clang::Stmt* parent(const clang::Stmt* stmt) const { return parents_.lookup(stmt); }
 
  private:
   friend class UseScan;
+  llvm::DenseMap<const clang::VarDecl*, std::vector<const clang::DeclRefExpr*>> mentions_;
   llvm::DenseSet<const clang::VarDecl*> changed_;
   llvm::DenseMap<const clang::VarDecl*, std::vector<Write>> writes_;
   llvm::DenseMap<const clang::Stmt*, const clang::Stmt*> parents_;
@@ -48,13 +53,30 @@ class LocalUses {
 /// Takes `expr` apart into a variable and a path; false when it is not of that shape.
 bool asPath(clang::ASTContext& context, const clang::Expr* expr, const clang::VarDecl*& variable, Path& path);
 
+/// "[&]", "[x]": the body, which is looked at as well, calls the variable by its own name.
+bool isPlainCapture(const clang::LambdaExpr& lambda, const clang::Expr* expr);
+
+/// What the parameters of a function stand for in one call of it.
+using Arguments = llvm::DenseMap<const clang::ParmVarDecl*, const clang::Expr*>;
+
 class Folder {
  public:
   /// `site` is the statement whose value is asked for: a launch.
   Folder(clang::ASTContext& context, const LocalUses& uses, const clang::Stmt* site)
       : context_(context), uses_(uses), site_(site) {}
+  /// The same inside `callee`, which the place where `caller` folds calls with these arguments.
+  Folder(clang::ASTContext& context, const LocalUses& uses, const clang::Stmt* site, Folder& caller,
+         const clang::FunctionDecl* callee, const Arguments& arguments)
+      : context_(context),
+        uses_(uses),
+        site_(site),
+        caller_(&caller),
+        callee_(callee),
+        arguments_(&arguments) {}
 
   Folded integer(const clang::Expr* expr) { return value(expr, {}, nullptr, 0); }
+  /// pointer[index]
+  Folded element(const clang::Expr* pointer, std::uint64_t index) { return pointee(pointer, index, 0); }
   Folded member(const clang::Expr* expr, const Path& path) { return value(expr, path, nullptr, 0); }
   Folded member(const clang::VarDecl* variable, const Path& path) { return variableValue(variable, path, 0); }
   /// The expression a member of a local was given ("config.attrs"); null when there is not exactly one.
@@ -64,7 +86,7 @@ class Folder {
   /// Arguments of the calls being looked into.
   struct Frame {
     const Frame* caller = nullptr;
-    llvm::DenseMap<const clang::ParmVarDecl*, const clang::Expr*> arguments;
+    Arguments arguments;
   };
 
   Folded value(const clang::Expr* expr, const Path& path, const Frame* frame, int depth);
@@ -77,11 +99,19 @@ class Folder {
   Folded list(const clang::InitListExpr* expr, const Path& path, const Frame* frame, int depth);
   Folded construct(const clang::CXXConstructExpr* expr, const Path& path, const Frame* frame, int depth);
   Folded call(const clang::CallExpr* expr, const Path& path, const Frame* frame, int depth);
+  Folded pointee(const clang::Expr* expr, std::uint64_t index, int depth);
+  Folded castPointee(const clang::CastExpr* expr, std::uint64_t index, int depth);
+  Folded variablePointee(const clang::VarDecl* variable, std::uint64_t index, int depth);
+  bool isOfCaller(const clang::VarDecl* variable) const;
+  const clang::Expr* argumentOf(const clang::VarDecl* variable) const;
   Folded converted(Folded value, clang::QualType from, clang::QualType to) const;
 
   clang::ASTContext& context_;
   const LocalUses& uses_;
   const clang::Stmt* site_;
+  Folder* caller_ = nullptr;
+  const clang::FunctionDecl* callee_ = nullptr;
+  const Arguments* arguments_ = nullptr;
 };
 
 }  // namespace handoff::frontend

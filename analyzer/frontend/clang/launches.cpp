@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launch sites: "<<<>>>" and the runtime's launch functions.
+// Launch sites: "<<<>>>" and the runtime's launch functions, with the tensor maps they pass on.
 #include "analyzer/frontend/clang/facts.h"
 #include "analyzer/frontend/clang/fields.h"
 #include "analyzer/frontend/clang/fold.h"
+#include "analyzer/frontend/clang/tensor_maps.h"
 
 namespace handoff::frontend {
 namespace {
@@ -45,8 +46,12 @@ const VarDecl* addressed(const Expr* expr) {
 
 class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
  public:
-  LaunchVisitor(clang::ASTContext& context, Attempt& attempt, const clang::Stmt* body)
-      : context_(context), attempt_(attempt), uses_(context, body) {}
+  LaunchVisitor(clang::ASTContext& context, Attempt& attempt, HostCode& host, const FunctionDecl& function)
+      : context_(context),
+        attempt_(attempt),
+        function_(function),
+        uses_(host.usesOf(function)),
+        maps_(context, attempt, host) {}
   bool shouldVisitLambdaBody() const { return true; }
 
   bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr* expr) {
@@ -128,12 +133,41 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
     return result;
   }
 
+  /// Every tensor map inside a parameter, or behind a pointer in it, that can be followed to its encoding.
+  template <typename Value>
+  void addTensorMaps(const FunctionDecl& kernel, unsigned index, const Value* value, const LaunchSite& site) {
+    for (const Leaf& leaf : leavesOf(context_, kernel.getParamDecl(index)->getType())) {
+      if (leaf.kind != ParamField::Kind::kTensorMap && !leaf.points_to_tensor_map) continue;
+      Path path = leaf.path;
+      if (leaf.points_to_tensor_map) path.push_back(kDeref);
+      std::optional<TensorMapFact> fact = maps_.find(function_, value, path);
+      if (!fact) continue;
+      fact->kernel = site.kernel;
+      fact->param = index;
+      fact->offset = leaf.offset;
+      fact->launch_pos = site.pos;
+      addOnce(std::move(*fact));
+    }
+  }
+
+  /// Several instantiations of a host template tell the same.
+  void addOnce(TensorMapFact fact) {
+    const auto equals = [&](const TensorMapFact& other) {
+      return other.kernel == fact.kernel && other.param == fact.param && other.offset == fact.offset &&
+             other.launch_pos == fact.launch_pos && other.pos == fact.pos && other.box == fact.box &&
+             other.element_bytes == fact.element_bytes && other.element_strides == fact.element_strides;
+    };
+    auto& maps = attempt_.output.tensor_maps;
+    if (std::none_of(maps.begin(), maps.end(), equals)) maps.push_back(std::move(fact));
+  }
+
   template <typename Call>
   void addArguments(Folder& folder, const FunctionDecl& kernel, const Call* call, unsigned first,
                     LaunchSite& site) {
     for (unsigned i = 0; i < kernel.getNumParams() && first + i < call->getNumArgs(); ++i) {
       const Expr* argument = call->getArg(first + i);
       addLeaves(kernel, i, site, [&](const Path& path) { return folder.member(argument, path); });
+      addTensorMaps(kernel, i, argument, site);
     }
   }
 
@@ -154,9 +188,12 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
                            ? llvm::dyn_cast<clang::InitListExpr>(array->getInit()->IgnoreParenImpCasts())
                            : nullptr;
     if (list == nullptr || uses_.mayChange(array) || !uses_.writesTo(array).empty()) return;
-    for (unsigned i = 0; i < kernel.getNumParams() && i < list->getNumInits(); ++i)
-      if (const VarDecl* variable = addressed(list->getInit(i)))
-        addLeaves(kernel, i, site, [&](const Path& path) { return folder.member(variable, path); });
+    for (unsigned i = 0; i < kernel.getNumParams() && i < list->getNumInits(); ++i) {
+      const VarDecl* variable = addressed(list->getInit(i));
+      if (variable == nullptr) continue;
+      addLeaves(kernel, i, site, [&](const Path& path) { return folder.member(variable, path); });
+      addTensorMaps(kernel, i, variable, site);
+    }
   }
 
   void launchKernel(CallExpr* expr) {
@@ -220,7 +257,9 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
 
   clang::ASTContext& context_;
   Attempt& attempt_;
-  LocalUses uses_;
+  const FunctionDecl& function_;
+  const LocalUses& uses_;
+  TensorMapFinder maps_;
 };
 
 }  // namespace
@@ -268,10 +307,11 @@ class LaunchProbe : public clang::RecursiveASTVisitor<LaunchProbe> {
 
 }  // namespace
 
-void collectLaunches(clang::ASTContext& context, Attempt& attempt, const FunctionDecl& function) {
+void collectLaunches(clang::ASTContext& context, Attempt& attempt, HostCode& host,
+                     const FunctionDecl& function) {
   LaunchProbe probe;
   probe.TraverseStmt(function.getBody());
-  if (probe.found) LaunchVisitor(context, attempt, function.getBody()).TraverseStmt(function.getBody());
+  if (probe.found) LaunchVisitor(context, attempt, host, function).TraverseStmt(function.getBody());
 }
 
 }  // namespace handoff::frontend

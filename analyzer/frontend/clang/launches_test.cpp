@@ -68,7 +68,8 @@ TEST(Launches, LocalsConstantOrAssignedOnce) {
 TEST(Launches, LocalsThatMayChangeDoNotFold) {
   for (const char* text :
        {"int n = 8; n = 9;", "int n = 8; ++n;", "int n = 8; n += 2;", "int n = 8; int* p = &n; *p = 3;",
-        "int n = 8; int& r = n; r = 2;", "int n = 8; auto f = [&] { n = 3; }; f();", "int n; n = 8;",
+        "int n = 8; int& r = n; r = 2;", "int n = 8; auto f = [&] { n = 3; }; f();",
+        "int n = 8; auto f = [&m = n] { m = 3; }; f();", "int n = 8; auto f = [&](auto x) { n += x; }; f(1);", "int n; n = 8;",
         "int n = 8; if (argc > 1) n = 9;", "int n = argc;", "int n = runtime();", "static int n = 8;"}) {
     const LaunchSite site = launch(std::string(text) + " k<<<n, 128>>>(d, n, Params{});");
     EXPECT_EQ(site.grid[0], Folded()) << text;

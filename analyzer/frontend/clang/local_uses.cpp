@@ -33,6 +33,13 @@ bool asPath(clang::ASTContext& context, const Expr* expr, const VarDecl*& variab
   return false;
 }
 
+bool isPlainCapture(const clang::LambdaExpr& lambda, const Expr* expr) {
+  const auto* init = lambda.capture_init_begin();
+  for (const clang::LambdaCapture& capture : lambda.captures())
+    if (*init++ == expr) return capture.capturesVariable() && !capture.getCapturedVar()->isInitCapture();
+  return false;
+}
+
 /// Walks a body with the way up at hand.
 class UseScan {
  public:
@@ -40,6 +47,8 @@ class UseScan {
 
   void scan(const Stmt* stmt) {
     if (stmt == nullptr) return;
+    if (const auto* choice = llvm::dyn_cast<clang::IfStmt>(stmt); isDecided(choice))
+      return scanDecided(choice);
     if (const auto* ref = llvm::dyn_cast<clang::DeclRefExpr>(stmt))
       if (const auto* variable = llvm::dyn_cast<VarDecl>(ref->getDecl())) mention(ref, variable);
     for (const Stmt* child : stmt->children()) {
@@ -47,26 +56,33 @@ class UseScan {
       out_.parents_[child] = stmt;
       scan(child);
     }
-    if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(stmt)) captures(*lambda);
   }
 
  private:
-  const Stmt* parent(const Stmt* stmt) const { return out_.parents_.lookup(stmt); }
+  const Stmt* parent(const Stmt* stmt) const { return out_.parent(stmt); }
 
-  void captures(const clang::LambdaExpr& lambda) {
-    for (const clang::LambdaCapture& capture : lambda.captures())
-      if (capture.capturesVariable() && capture.getCaptureKind() == clang::LCK_ByRef)
-        if (const auto* variable = llvm::dyn_cast<VarDecl>(capture.getCapturedVar()))
-          out_.changed_.insert(variable);
+  /// "if constexpr": one branch does not exist, the other one always runs.
+  bool isDecided(const clang::IfStmt* choice) const {
+    return choice != nullptr && choice->isConstexpr() && choice->getNondiscardedCase(context_).has_value();
+  }
+
+  void scanDecided(const clang::IfStmt* choice) {
+    for (const Stmt* part : {choice->getInit(), *choice->getNondiscardedCase(context_)}) {
+      if (part == nullptr) continue;
+      out_.parents_[part] = choice;
+      scan(part);
+    }
   }
 
   /// Climbs from a mention over members and elements to what is done with the place.
   void mention(const clang::DeclRefExpr* ref, const VarDecl* variable) {
+    out_.mentions_[variable->getCanonicalDecl()].push_back(ref);
     const Expr* place = ref;
     while (true) {
       const Stmt* up = parent(place);
+      const auto* member = llvm::dyn_cast_or_null<clang::MemberExpr>(up);
       const bool is_member =
-          llvm::isa_and_nonnull<clang::MemberExpr>(up) && !llvm::cast<clang::MemberExpr>(up)->isArrow();
+          member != nullptr && !member->isArrow() && llvm::isa<clang::FieldDecl>(member->getMemberDecl());
       const bool is_element = llvm::isa_and_nonnull<clang::ArraySubscriptExpr>(up) &&
                               llvm::cast<clang::ArraySubscriptExpr>(up)->getBase()->IgnoreParenImpCasts() ==
                                   place->IgnoreParenImpCasts();
@@ -101,16 +117,30 @@ class UseScan {
              (cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified()) ||
              isConstDecay(cast);
     if (llvm::isa<clang::UnaryExprOrTypeTraitExpr>(up)) return true;
+    if (const auto* lambda = llvm::dyn_cast<clang::LambdaExpr>(up)) return isPlainCapture(*lambda, place);
     if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(up);
         address != nullptr && address->getOpcode() == clang::UO_AddrOf)
       return isHarmlessAddress(address);
-    return false;
+    return isConstData(up);
+  }
+
+  /// "box.data()" where a pointer to constants is wanted.
+  bool isConstData(const Stmt* up) const {
+    const auto* member = llvm::dyn_cast<clang::MemberExpr>(up);
+    const auto* call =
+        llvm::dyn_cast_or_null<clang::CXXMemberCallExpr>(member != nullptr ? parent(up) : nullptr);
+    const auto* cast = llvm::dyn_cast_or_null<clang::CastExpr>(call != nullptr ? parent(call) : nullptr);
+    return cast != nullptr && cast->getType()->isPointerType() &&
+           cast->getType()->getPointeeType().isConstQualified();
   }
 
   /// An array of launch arguments or attributes that is handed on as it is: nobody writes to it.
   bool isConstDecay(const clang::ImplicitCastExpr* cast) const {
     if (cast->getCastKind() != clang::CK_ArrayToPointerDecay) return false;
     const Stmt* up = parent(cast);
+    if (const auto* sum = llvm::dyn_cast_or_null<clang::BinaryOperator>(up);
+        sum != nullptr && sum->isAdditiveOp() && sum->getType()->isPointerType())
+      up = parent(sum);
     if (const auto* next = llvm::dyn_cast_or_null<clang::CastExpr>(up))
       return next->getType()->getPointeeType().isConstQualified();
     return isLaunchArgument(cast) || isAttributeList(cast);
@@ -164,7 +194,8 @@ class UseScan {
   }
 
   /// A statement whose parts may run never, or several times.
-  static bool isConditional(const Stmt* stmt) {
+  bool isConditional(const Stmt* stmt) const {
+    if (isDecided(llvm::dyn_cast<clang::IfStmt>(stmt))) return false;
     return llvm::isa<clang::IfStmt, clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt,
                      clang::SwitchStmt, clang::ConditionalOperator, clang::LambdaExpr, clang::CXXTryStmt,
                      clang::CXXCatchStmt>(stmt);
@@ -179,6 +210,12 @@ LocalUses::LocalUses(clang::ASTContext& context, const Stmt* body) { UseScan(con
 llvm::ArrayRef<LocalUses::Write> LocalUses::writesTo(const VarDecl* variable) const {
   const auto found = writes_.find(variable);
   return found == writes_.end() ? llvm::ArrayRef<Write>() : llvm::ArrayRef<Write>(found->second);
+}
+
+llvm::ArrayRef<const clang::DeclRefExpr*> LocalUses::mentionsOf(const VarDecl* variable) const {
+  const auto found = mentions_.find(variable->getCanonicalDecl());
+  return found == mentions_.end() ? llvm::ArrayRef<const clang::DeclRefExpr*>()
+                                  : llvm::ArrayRef<const clang::DeclRefExpr*>(found->second);
 }
 
 bool LocalUses::encloses(const Stmt* block, const Stmt* statement) const {
