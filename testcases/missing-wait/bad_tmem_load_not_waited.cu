@@ -3,9 +3,10 @@
 // Launch:   grid 4, block 128, static shared memory only
 // Target:   sm_100a
 // Expected finding: missing-wait
-// Line:     99
-// Why:      tcgen05.ld is asynchronous: without tcgen05.wait::ld its registers are not there yet, and the memory is
-//           freed too early.
+// Also acceptable: premature-overwrite, cluster-lifetime
+// Line:     104
+// Why:      tcgen05.ld is asynchronous: without tcgen05.wait::ld before the barrier the loads of the other warps
+//           may still be going on when the tensor memory is freed.
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -96,11 +97,11 @@ __global__ void __launch_bounds__(128) product(const char* a, const char* b, flo
     uint32_t v[16];
     tmem_load16(tmem + (uint32_t(warp * 32) << 16), v);
     float* const row = out + (blockIdx.x * 128 + threadIdx.x) * 16;
-    for (int i = 0; i < 16; ++i) row[i] = __uint_as_float(v[i]);  // BUG: missing-wait
+    for (int i = 0; i < 16; ++i) row[i] = __uint_as_float(v[i]);
     before_thread_sync();
     __syncthreads();
     after_thread_sync();
-    if (warp == 0) tmem_free(tmem);
+    if (warp == 0) tmem_free(tmem);  // BUG: missing-wait
 }
 
 int main() {
