@@ -7,6 +7,8 @@
 // early), or did it want this copy's data (then nothing hands them over)?
 #include "analyzer/diagnose/classify.h"
 
+#include "analyzer/machine/address.h"
+
 namespace handoff::diagnose {
 
 using machine::Conflict;
@@ -172,6 +174,9 @@ std::optional<Cause> classify(const Conflict& conflict, const Outcome& outcome) 
   const EventKind second = outcome.log[conflict.second.event].kind;
   if (conflict.is_unfenced) return Cause::kMissingProxyFence;
   if (conflict.is_source) return onGlobal(conflict, outcome);
+  if (conflict.space == ptx::Space::kShared && conflict.address >= machine::kTensorBase) {
+    return Cause::kMissingWait;  // of tensor memory, every operation has a wait of its own
+  }
   const bool is_first_copy = machine::isCopy(first) && !isStore(conflict.first, outcome);
   const bool is_second_copy = machine::isCopy(second) && !isStore(conflict.second, outcome);
   if (isRead(second) || isStore(conflict.second, outcome)) {

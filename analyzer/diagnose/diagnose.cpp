@@ -88,6 +88,10 @@ class ConflictReporter {
         return "'" + place_ + "' is read by " + reader + " while the bulk store of " + issuer +
                " to it may still be under way: wait_group.read waits for the source only";
       case Cause::kMissingWait:
+        if (isOnTensorMemory()) {
+          return "'" + place_ + "' is used by " + reader + " while " + tensorOperation(conflict_.first) +
+                 " may still be under way: no wait on that path covers it";
+        }
         if (!isCopy(first_)) {
           return "'" + place_ + "' is read by " + issuer + ", but nothing makes it wait for the copy that " + reader +
                  " issues into it";
@@ -118,6 +122,15 @@ class ConflictReporter {
         return "'" + place_ + "' is written by " + reader + " while " + other + " may still read it";
     }
     return "";
+  }
+
+  bool isOnTensorMemory() const {
+    return conflict_.space == ptx::Space::kShared && conflict_.address >= machine::kTensorBase;
+  }
+  std::string tensorOperation(Access access) const {
+    const Event& event = run_.outcome.log[access.event];
+    const std::string what = event.kind == EventKind::kMma ? "the multiplication of " : event.value == 0 ? "the load of " : "the store of ";
+    return what + threadOf(access);
   }
 
   std::string wrongParity() const {

@@ -54,6 +54,8 @@ struct Finding {
   std::vector<Related> related;
   Witness witness;
   std::optional<Repair> repair;
+  /// A phase met too early: what a missing or a wrong wait leads to, and then not worth a finding of its own.
+  bool may_follow = false;
 };
 
 /// Something that keeps the verdict from being `verified`.

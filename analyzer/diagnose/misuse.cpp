@@ -100,6 +100,21 @@ class MisuseReporter {
                           ", and no barrier orders its initialisation before that";
         relate(finding, misuse_.other, "the barrier is initialised here");
         break;
+      case Misuse::Kind::kBarrierOverwritten:
+        finding.rule = "uninitialized-barrier";
+        finding.message = "bytes of the live mbarrier " + place(ptx::Space::kShared) + " are written by " + thread() +
+                          ": only mbarrier operations may touch them";
+        relate(finding, misuse_.other, "the barrier is initialised here");
+        break;
+      case Misuse::Kind::kTensorMemoryLeak:
+        finding.rule = "cluster-lifetime";
+        finding.message = "the block exits with " + number(misuse_.value) + " columns of tensor memory still allocated";
+        break;
+      case Misuse::Kind::kTensorMemoryAfterRelinquish:
+        finding.rule = "cluster-lifetime";
+        finding.message = "tensor memory is allocated after the block has given up the right to";
+        relate(finding, misuse_.other, "it is given up here");
+        break;
       case Misuse::Kind::kReinitialized:
         finding.rule = "uninitialized-barrier";
         finding.message = "the mbarrier " + place(ptx::Space::kShared) + " is initialised again without mbarrier.inval";
@@ -139,9 +154,9 @@ class MisuseReporter {
       case Misuse::Kind::kUseAfterExit:
       case Misuse::Kind::kDoubleClusterArrive: cluster(finding); break;
       case Misuse::Kind::kUndrainedAtExit:
-        finding.rule = "store-not-drained";
-        finding.message = "the block may exit while this bulk store of " + thread() +
-                          " still reads shared memory: no wait_group.read covers it";
+        finding.rule = misuse_.value != 0 ? "missing-commit" : "store-not-drained";
+        finding.message = "the block may exit while this bulk store of " + thread() + " still reads shared memory: " +
+                          (misuse_.value != 0 ? "its thread waits, but had never committed it" : "no wait_group.read covers it");
         break;
       case Misuse::Kind::kUndrainedAtSignal:
         finding.rule = "store-not-drained";
@@ -293,19 +308,14 @@ void reportMisuses(const Run& run, std::vector<Diagnosis>& result) {
            rule == "barrier-only-handoff" || rule == "leaked-copy";
   };
   const bool has_wait_finding = std::any_of(result.begin(), result.end(), isAboutWaits);
-  // Where the bytes of a barrier are wrong, its phases are, too.
-  std::set<std::uint64_t> miscounted;
-  for (const Misuse& misuse : run.outcome.misuses) {
-    if (misuse.kind == Misuse::Kind::kByteMismatch) miscounted.insert(misuse.address);
-  }
   const auto isAboutPhases = [](Misuse::Kind kind) {
     return kind == Misuse::Kind::kEarlyArrival || kind == Misuse::Kind::kEarlyWait || kind == Misuse::Kind::kLappedWait ||
            kind == Misuse::Kind::kOverArrival;
   };
   for (const Misuse& misuse : run.outcome.misuses) {
     if (misuse.kind == Misuse::Kind::kLeakedAtExit && has_wait_finding) continue;
-    if (isAboutPhases(misuse.kind) && miscounted.contains(misuse.address)) continue;
     result.push_back(MisuseReporter(run, misuse).report());
+    result.back().finding.may_follow = isAboutPhases(misuse.kind);
   }
 }
 

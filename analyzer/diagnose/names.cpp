@@ -45,6 +45,7 @@ struct Place {
 Place placeOf(const machine::Program& program, const Names& names, ptx::Space space, std::uint64_t address) {
   if (space == ptx::Space::kShared) {
     const std::uint64_t local = machine::withinCta(address);
+    if (local >= machine::kTensorBase) return {"tensor memory", (local - machine::kTensorBase) / 4};
     const machine::SharedVariable* variable = program.sharedAt(local);
     if (variable == nullptr) return {"shared memory", local - machine::kSharedBase};
     return {variableName(variable->name), local - variable->offset};
@@ -67,7 +68,8 @@ std::string placeName(const machine::Program& program, const Names& names, ptx::
   const std::string of = window == 0 ? "" : " of CTA " + std::to_string(window - 1);
   const auto shape = names.arrays.find(place.name);
   if (shape == names.arrays.end() || shape->second.element_bytes == 0 || shape->second.extents.empty()) {
-    return place.name + ", byte " + std::to_string(place.offset) + of;
+    const bool is_tensor = place.name == "tensor memory";
+    return place.name + (is_tensor ? ", column " : ", byte ") + std::to_string(place.offset) + of;
   }
   std::uint64_t index = place.offset / shape->second.element_bytes;
   std::string text;

@@ -19,6 +19,7 @@ namespace {
 struct Place {
   const Stuck* first = nullptr;
   std::uint32_t threads = 0;
+  std::uint32_t not_arrived = 0;  ///< of them, those that have not arrived in the phase that they wait for
 };
 
 class StuckReporter {
@@ -103,8 +104,16 @@ class StuckReporter {
       finding.message = "phase " + std::to_string(stuck.id) + " of " + object + " never completes: " +
                         (stuck.transactions > 0 ? std::to_string(stuck.transactions) + " announced bytes never arrive"
                                                 : std::to_string(-stuck.transactions) + " bytes came that nobody announced");
+    } else if (stuck.seen + 2 <= stuck.id) {
+      finding.rule = "phase-race";
+      finding.message = count(place.threads, "thread") + " wait for phase " + std::to_string(stuck.seen) + " of " + object +
+                        ", which is already in phase " + std::to_string(stuck.id) + ": nothing held it back, and the parity now "
+                        "asks for another phase";
     } else if (stuck.arrived < stuck.expected) {
-      finding.rule = "arrival-count-mismatch";
+      // Threads that wait for this barrier, and have not arrived at it themselves, may wait for their own arrivals; and
+      // where nothing came at all, the count is not what is wrong.
+      const bool waits_for_itself = stuck.expected - stuck.arrived <= place.not_arrived;
+      finding.rule = stuck.arrivals.empty() || waits_for_itself ? "hang" : "arrival-count-mismatch";
       finding.message = count(place.threads, "thread") + " wait for phase " + std::to_string(stuck.id) + " of " + object +
                         ", which needs " + count(stuck.expected, "arrival") + " and gets " + std::to_string(stuck.arrived);
     } else {
@@ -156,6 +165,40 @@ class StuckReporter {
   const std::map<std::uint32_t, Place>& places_;
 };
 
+// Threads wait for each other's fresh barriers, each for the first phase: one side has to start with the other parity,
+// for which a fresh barrier holds nobody back.
+bool reportDeadStart(const Run& run, std::vector<Diagnosis>& result) {
+  std::map<std::uint64_t, const Stuck*> barriers;
+  for (const Stuck& stuck : run.outcome.stuck) {
+    if (stuck.kind != Stuck::Kind::kMbarrier || !stuck.is_first_phase || stuck.seen != 0) return false;
+    barriers.emplace(stuck.address, &stuck);
+  }
+  if (barriers.size() < 2) return false;
+  // Whoever fills the slots is mostly a single thread, and is the one to start.
+  const Stuck* first = barriers.begin()->second;
+  for (const auto& [address, stuck] : barriers) {
+    if (std::popcount(stuck->lanes) < std::popcount(first->lanes)) first = stuck;
+  }
+  const auto instrOf = [&](const Stuck& stuck) { return run.program.ops[stuck.op].instr; };
+  Diagnosis diagnosis;
+  Finding& finding = diagnosis.finding;
+  diagnosis.primary_instr = diagnosis.secondary_instr = instrOf(*first);
+  finding.rule = "wrong-parity";
+  finding.severity = findRule(finding.rule)->severity;
+  finding.stack = run.program.stackOf(diagnosis.primary_instr);
+  const std::string object = placeName(run.program, run.names, ptx::Space::kShared, first->address);
+  finding.message = "all threads wait for the first phase of a fresh mbarrier, and none arrives: whoever comes first must wait with "
+                    "parity 1, which '" + object + "' satisfies at once";
+  for (const auto& [address, stuck] : barriers) {
+    if (stuck == first || finding.related.size() > 3) continue;
+    finding.related.push_back({"threads wait here for '" + placeName(run.program, run.names, ptx::Space::kShared, address) + "'",
+                               run.program.stackOf(instrOf(*stuck))});
+  }
+  finding.witness = witnessOf(run, first->warp, first->lanes, object);
+  result.push_back(std::move(diagnosis));
+  return true;
+}
+
 }  // namespace
 
 void reportStuck(const Run& run, std::vector<Diagnosis>& result) {
@@ -165,11 +208,18 @@ void reportStuck(const Run& run, std::vector<Diagnosis>& result) {
   for (const machine::Misuse& misuse : run.outcome.misuses) {
     if (misuse.kind == machine::Misuse::Kind::kByteMismatch) return;
   }
+  if (reportDeadStart(run, result)) return;
   std::map<std::uint32_t, Place> places;
   for (const Stuck& stuck : run.outcome.stuck) {
     Place& place = places[stuck.op];
     if (place.first == nullptr) place.first = &stuck;
     place.threads += static_cast<std::uint32_t>(std::popcount(stuck.lanes));
+    machine::LaneMask arrived = 0;
+    for (const machine::EventId id : stuck.arrivals) {
+      const machine::Event& event = run.outcome.log[id];
+      if (event.warp == stuck.warp) arrived |= event.lanes;
+    }
+    place.not_arrived += static_cast<std::uint32_t>(std::popcount(stuck.lanes & ~arrived));
   }
   StuckReporter reporter(run, places);
   for (const auto& [op, place] : places) result.push_back(reporter.report(place));

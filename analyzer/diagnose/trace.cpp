@@ -77,7 +77,10 @@ std::string describe(const Run& run, EventId id, unsigned lane) {
     case EventKind::kBulk: return "issues a bulk copy";
     case EventKind::kAsyncStore: return "stores asynchronously";
     case EventKind::kMma: return "starts a multiplication into group " + value;
-    case EventKind::kTensorMemory: return "accesses tensor memory";
+    case EventKind::kTensorMemory: return event.value == 0 ? "loads from tensor memory" : "stores to tensor memory";
+    case EventKind::kTensorWait:
+      return event.value == 2 ? "gives up the right to allocate" : event.value == 0 ? "waits for its loads from tensor memory"
+                                                                                    : "waits for its stores to tensor memory";
     case EventKind::kBulkCommit: return "commits bulk group " + std::to_string(event.value - 1);
     case EventKind::kBulkWait: return pendingText("waits for bulk groups to be complete", event.value);
     case EventKind::kBulkReadWait: return pendingText("waits for bulk groups to have read their sources", event.value);

@@ -189,8 +189,20 @@ class KernelAnalysis {
     if (std::none_of(report_.limits.begin(), report_.limits.end(), same)) report_.limits.push_back(limit);
   }
 
+  // A thread that goes on too early also arrives too early, in whatever run that shows.
+  void dropConsequences() {
+    const auto isCause = [](const Finding& finding) {
+      static constexpr std::string_view kCauses[] = {"missing-wait", "wrong-parity", "barrier-only-handoff",
+                                                     "tx-count-mismatch", "uninitialized-barrier"};
+      return finding.severity == Severity::kError && std::find(std::begin(kCauses), std::end(kCauses), finding.rule) != std::end(kCauses);
+    };
+    const bool has_cause = std::any_of(report_.findings.begin(), report_.findings.end(), isCause);
+    if (has_cause) std::erase_if(report_.findings, [](const Finding& finding) { return finding.may_follow; });
+  }
+
   void decide() {
     if (report_.verdict == Verdict::kError) return;
+    dropConsequences();
     const bool violated = std::any_of(report_.findings.begin(), report_.findings.end(),
                                       [](const Finding& f) { return f.severity != Severity::kNote; });
     report_.verdict = violated ? Verdict::kViolation : report_.limits.empty() ? Verdict::kVerified : Verdict::kBounded;

@@ -12,6 +12,9 @@ namespace handoff::machine {
 /// First byte of a CTA's shared memory inside the shared window. Not 0, so that a null pointer is never a tile; 1 KiB
 /// because sm_90 reserves as much.
 inline constexpr std::uint64_t kSharedBase = 0x400;
+/// Tensor memory, a cell of which is a column's quarter: behind any shared memory.
+inline constexpr std::uint64_t kTensorBase = 0x80'0000;
+inline constexpr std::uint64_t kTensorCells = 512 * 4;
 /// A shared::cluster address is ((rank + 1) << kClusterShift) | shared::cta address; rank 0xff.. never occurs.
 inline constexpr unsigned kClusterShift = 24;
 

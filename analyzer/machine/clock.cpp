@@ -10,12 +10,13 @@ namespace {
 
 constexpr unsigned kOrderView = static_cast<unsigned>(View::kOrder);
 constexpr unsigned kPastView = static_cast<unsigned>(View::kPast);
+constexpr unsigned kTimeView = static_cast<unsigned>(View::kTime);
 
 }  // namespace
 
-void Clock::joinTimes(Times& target, const Times& source, std::size_t first) {
+void Clock::joinTimes(Times& target, const Times& source) {
   if (target.size() < source.size()) target.resize(source.size(), 0);
-  for (std::size_t i = first; i < source.size(); ++i) target[i] = std::max(target[i], source[i]);
+  for (std::size_t i = 0; i < source.size(); ++i) target[i] = std::max(target[i], source[i]);
 }
 
 void Clock::raise(View view, ActorId actor, Epoch epoch) {
@@ -33,9 +34,8 @@ void Clock::joinPast(const Clock& other) {
   for (unsigned view = kPastView; view < kViews; ++view) joinTimes(views_[view], other.views_[view]);
 }
 
-void Clock::joinPastFrom(const Clock& other, ActorId first) {
-  joinTimes(views_[kPastView], other.views_[kOrderView], first);
-  joinTimes(views_[kPastView], other.views_[kPastView], first);
+void Clock::joinTime(const Clock& other) {
+  for (const unsigned view : {kOrderView, kPastView, kTimeView}) joinTimes(views_[kTimeView], other.views_[view]);
 }
 
 void Clock::fence(View fenced) {
@@ -107,12 +107,22 @@ void WarpClock::publishPast(LaneMask lanes, Clock& target) {
   ++epoch_;
 }
 
+void WarpClock::publishTime(LaneMask lanes, Clock& target) {
+  forEachClock(known_, lanes, [&](const Clock& clock) { target.joinTime(clock); });
+  forEachLane(lanes, [&](unsigned lane) { target.raise(View::kTime, actorOf(lane), epoch_); });
+  ++epoch_;
+}
+
 void WarpClock::learn(LaneMask lanes, const Clock& source) {
   changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.join(source); });
 }
 
 void WarpClock::learnPast(LaneMask lanes, const Clock& source) {
   changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.joinPast(source); });
+}
+
+void WarpClock::learnTime(LaneMask lanes, const Clock& source) {
+  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.joinTime(source); });
 }
 
 void WarpClock::learn(LaneMask lanes, ActorId actor, Epoch epoch) { learn(lanes, View::kOrder, actor, epoch); }

@@ -12,7 +12,8 @@
 //
 // A clock has several *views* of the same actors, because PTX has several notions of "before":
 //   order     causality order: what an acquire, a barrier or program order gives (Memory Consistency Model)
-//   past      has happened, though nothing makes its data visible: relaxed arrivals, arrivals of too narrow a scope
+//   past      is over, though nothing makes its data visible: what came before an arrival of too narrow a scope
+//   time      has been executed, no more: what came before relaxed arrivals and before the issue of a copy
 //   fenced    causality order with a proxy fence for shared or for global memory on the path (Proxies)
 //   returned  loads whose values were needed before the thread went on, and which therefore cannot be late
 //   converged the same for the loads of a whole warp, at an instruction that the warp executes together
@@ -33,8 +34,8 @@ using ActorId = std::uint32_t;
 /// 0: never; the first events of a warp have epoch 1.
 using Epoch = std::uint32_t;
 
-enum class View : std::uint8_t { kOrder, kPast, kFencedShared, kFencedGlobal, kReturned, kConverged };
-inline constexpr unsigned kViews = 6;
+enum class View : std::uint8_t { kOrder, kPast, kTime, kFencedShared, kFencedGlobal, kReturned, kConverged };
+inline constexpr unsigned kViews = 7;
 
 class Clock {
  public:
@@ -43,8 +44,9 @@ class Clock {
     const auto& times = views_[static_cast<unsigned>(view)];
     return actor < times.size() ? times[actor] : 0;
   }
-  /// In causality order or merely past.
+  /// In causality order or merely past; or even that only in time.
   Epoch atPast(ActorId actor) const { return std::max(at(actor), at(View::kPast, actor)); }
+  Epoch atTime(ActorId actor) const { return std::max(atPast(actor), at(View::kTime, actor)); }
   bool isEmpty(View view) const { return views_[static_cast<unsigned>(view)].empty(); }
 
   void raise(ActorId actor, Epoch epoch) { raise(View::kOrder, actor, epoch); }
@@ -52,8 +54,8 @@ class Clock {
   void join(const Clock& other);
   /// The other's order becomes past only: it came before, but hands nothing over.
   void joinPast(const Clock& other);
-  /// Only the components from `first` on (barriers) of the other's order and past, as past.
-  void joinPastFrom(const Clock& other, ActorId first);
+  /// The other's order and past came before in time.
+  void joinTime(const Clock& other);
   /// A proxy fence: everything known so far is known to the other proxy, too.
   void fence(View fenced);
   bool covers(const Clock& other) const;
@@ -65,17 +67,17 @@ class Clock {
     for (unsigned lane = 0; lane < kWarpSize; ++lane) behind |= LaneMask{times[first + lane] < epoch} << lane;
     return (behind & lanes) == 0;
   }
-  /// Some lane of the warp whose first lane is `first` is known, or past, at `epoch`.
+  /// Some lane of the warp whose first lane is `first` has reached `epoch`, as far as time goes.
   bool reachesWarp(ActorId first, Epoch epoch) const {
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      if (atPast(first + lane) >= epoch) return true;
+      if (atTime(first + lane) >= epoch) return true;
     }
     return false;
   }
 
  private:
   using Times = std::vector<Epoch>;
-  static void joinTimes(Times& target, const Times& source, std::size_t first = 0);
+  static void joinTimes(Times& target, const Times& source);
 
   std::array<Times, kViews> views_;
 };
@@ -96,10 +98,13 @@ class WarpClock {
   void publish(LaneMask lanes, Clock& target);
   /// A release that hands nothing over (too narrow a scope): what the lanes know becomes the target's past.
   void publishPast(LaneMask lanes, Clock& target);
+  /// Likewise in time only.
+  void publishTime(LaneMask lanes, Clock& target);
   /// The acquire half: the lanes learn all of `source`.
   void learn(LaneMask lanes, const Clock& source);
   /// An acquire that hands nothing over: `source` becomes past.
   void learnPast(LaneMask lanes, const Clock& source);
+  void learnTime(LaneMask lanes, const Clock& source);
   /// The acquire half of a barrier whose clock already holds what these lanes published at it.
   void adopt(LaneMask lanes, const ClockRef& source);
   /// The lanes learn one component (a completed mbarrier phase).
@@ -121,6 +126,7 @@ class WarpClock {
   bool knows(View view, unsigned lane, ActorId actor, Epoch epoch) const {
     if (view == View::kOrder) return knows(lane, actor, epoch);
     if (view == View::kPast) return actor == actorOf(lane) || known_[lane]->atPast(actor) >= epoch;
+    if (view == View::kTime) return actor == actorOf(lane) || known_[lane]->atTime(actor) >= epoch;
     return known_[lane]->at(view, actor) >= epoch;
   }
 

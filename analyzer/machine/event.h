@@ -27,14 +27,15 @@ enum class EventKind : std::uint8_t {
   kBulk,                           // bulk and tensor copies: both sides are accesses of the async proxy
   kAsyncStore,                     // st.async, red.async: generic proxy, completes later
   kMma,                            // wgmma, tcgen05: operand reads of the async proxy
-  kTensorMemory,                   // tcgen05 accesses of tensor memory
+  kTensorMemory,                   // tcgen05.ld, tcgen05.st
   kBulkCommit, kBulkWait, kBulkReadWait, kMmaFence, kMmaCommit, kMmaWait, kProxyFence,
-  kClusterArrive, kClusterWait, kTensormapEdit,
+  kClusterArrive, kClusterWait, kTensormapEdit, kTensorWait,
 };
 
 /// Operations whose effects come at a time of their own, after the instruction (PTX ISA, "Asynchronous Operations").
 constexpr bool isAsync(EventKind kind) {
-  return kind == EventKind::kCopy || kind == EventKind::kBulk || kind == EventKind::kAsyncStore || kind == EventKind::kMma;
+  return kind == EventKind::kCopy || kind == EventKind::kBulk || kind == EventKind::kAsyncStore || kind == EventKind::kMma ||
+         kind == EventKind::kTensorMemory;
 }
 /// Accesses of the async proxy; all others are of the generic proxy (PTX ISA, "Proxies", "Async Proxy").
 constexpr bool isAsyncProxy(EventKind kind) { return kind == EventKind::kBulk || kind == EventKind::kMma; }

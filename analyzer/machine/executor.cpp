@@ -73,6 +73,7 @@ void Executor::initWarps() {
     cta.first_warp = run_.cluster.warps.size();
     cta.warp_count = warps;
     cta.shadow = std::make_unique<Shadow>(shared_bytes, setup_.granule);
+    if (program_.has_tensor_memory) cta.tensor_shadow = std::make_unique<Shadow>(kTensorCells, 1);
     if (program_.needs_shared_contents) cta.shared.resize(shared_bytes);
     for (std::uint32_t w = 0; w < warps; ++w) {
       const std::uint32_t rest = threads - w * kWarpSize;
@@ -163,6 +164,7 @@ Outcome Executor::run() {
       if (watch_ != nullptr) watch_->is_complete = true;
       reportLeaks();
       reportLifetimes();
+      reportTensorLeaks();
       break;
     }
     if (letPollsFail() || breakJoins()) continue;
@@ -381,6 +383,9 @@ Stuck Executor::stuckAt(const Warp& warp, const Fragment& fragment) const {
         stuck.init = object.initEvent();
         stuck.arrivals = object.eventsOfPhase();
         stuck.id = object.phase() - object.firstPhase();
+        const auto seen = warp.seen_phases.find({fragment.object, lowestLane(fragment.lanes)});
+        stuck.seen = seen == warp.seen_phases.end() ? 0 : seen->second - std::min(seen->second, object.firstPhase());
+        stuck.is_first_phase = stuck.id == 0 && object.eventsOfPhase().empty();
       }
       break;
     }
@@ -423,7 +428,10 @@ void Executor::reportLeaks() {
       const AsyncOp* op = outcome_.log.findOp(id, lowestLane(event.lanes & leaking));
       if (copy == EventKind::kBulk && (op == nullptr || op->group == AsyncOp::kNoGroup)) continue;
       const Step step{warp, 0, program_.ops[event.op], event.op, event.lanes};
-      return addMisuse(step, {.kind = kind, .event = id, .lanes = event.lanes & leaking});
+      const unsigned lane = lowestLane(event.lanes & leaking);
+      const bool is_open = op != nullptr && !groups.isCommitted(lane, op->group);
+      return addMisuse(step, {.kind = kind, .event = id, .lanes = event.lanes & leaking,
+                              .value = is_open && groups.lastWaitAfter(lane, id) != nullptr});
     }
   };
   for (Warp& warp : run_.cluster.warps) {

@@ -137,6 +137,7 @@ class Executor {
   void storeShared(const Step& step, const Resolved& part, unsigned element_bytes);
   void storeGlobal(const Step& step, const Resolved& part, unsigned bytes);
   void loadGlobal(const Step& step, const Resolved& part, unsigned bytes);
+  void checkBarrierBytes(const Step& step, Cta& cta, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
   void checkSignal(const Step& step, EventId event, LaneMask lanes);
   void atomicShared(const Step& step, const Resolved& part, unsigned bytes);
   void matrixAccess(const Step& step, bool is_store);
@@ -224,7 +225,7 @@ class Executor {
   }
   void useRemote(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started);
   void releaseInits(const Warp& warp, unsigned lane, Clock& target);
-  void holdForCopy(Cta& cta, EventId event, const AsyncOp& op);
+  void holdForCopy(Cta& cta, EventId event, const AsyncOp& op, bool is_source);
   void reportLifetimes();
   std::uint64_t reportedAddress(const Cta& cta, std::uint64_t address) const {
     return run_.cluster.ctas.size() > 1 ? inCluster(cta.rank, address) : address;
@@ -235,10 +236,18 @@ class Executor {
   const std::vector<ByteRange>& operandRanges(OpIndex op, bool is_b, std::uint64_t descriptor, const MatrixShape& shape);
   void readOperand(const Step& step, EventId event, const std::vector<ByteRange>& ranges);
   bool waitForWarpgroup(const Step& step, std::uint32_t groups);
-  void tensorMemoryAccess(const Step& step, std::uint64_t address, std::uint32_t columns, EventId event, bool is_write);
-  void tensorMultiply(const Step& step, const ptx::Tcgen05& effect);
+  void tensorAccess(const Step& step, Cta& cta, std::uint64_t column, std::uint32_t columns, EventId event, bool is_write,
+                    std::optional<std::uint32_t> quarter);
+  template <typename F> void forEachOfGroup(const Step& step, unsigned ctas, F&& f);
+  void readTensorOperand(const Step& step, EventId event, Cta& cta, std::uint64_t descriptor, const MatrixShape& shape);
+  EventId startTensorOp(const Step& step);
+  void tensorMultiply(const Step& step);
+  void tensorCopy(const Step& step);
   void tensorCommit(const Step& step);
-  void tensorAllocate(const Step& step, const ptx::Tcgen05& effect);
+  void tensorMove(const Step& step, bool is_load);
+  void tensorAllocate(const Step& step);
+  void tensorFree(const Step& step);
+  void reportTensorLeaks();
   static std::uint64_t sharedOffset(std::uint64_t address) { return address - kSharedBase; }
 
   // --- used_reads.cpp ---

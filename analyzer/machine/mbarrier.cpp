@@ -15,7 +15,6 @@ void MbarrierObject::init(std::uint32_t count, EventId event) {
   expected_ = pending_ = count;
   transactions_ = 0;
   init_ = event;
-  is_timeless_ = false;
   events_.clear();
   open_ = {};
   completed_ = {};
@@ -34,12 +33,11 @@ bool MbarrierObject::advanceIfDone() {
     bytes_.erase(bytes);
   }
   for (const PendingExpect& expect : std::exchange(pending_expects_, {})) late_expects_.push_back(expect.event);
-  const bool says_past = !std::exchange(is_timeless_, false);
   for (const Waiter& waiter : waiters_) {
     const ActorId first = waiter.warp * kWarpSize;
     const bool went_on = waiter.phase + 2 != phase_ || completed_.own.reachesWarp(first, waiter.epoch) ||
                          completed_.remote.reachesWarp(first, waiter.epoch);
-    if (says_past && !went_on) lapped_.push_back(waiter);
+    if (!went_on) lapped_.push_back(waiter);
   }
   std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.phase + 2 <= phase_; });
   return true;

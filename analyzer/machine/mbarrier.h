@@ -22,7 +22,7 @@ class MbarrierObject {
   explicit MbarrierObject(ActorId actor) : actor_(actor) {}
 
   /// Component of clocks that counts completed phases. In causality order it says that what the phase released is
-  /// visible; as past, only that the phase is over.
+  /// visible; in time, only that the phase is over.
   ActorId actor() const { return actor_; }
   /// Component of clocks that know the object to be initialised; its time is `lives()`.
   ActorId initActor() const { return actor_ + 1; }
@@ -53,8 +53,6 @@ class MbarrierObject {
   bool complete(std::int64_t bytes, EventId event);
   /// Arrive-on with a count; true when the phase completed.
   bool arrive(std::uint32_t count, EventId event);
-  /// The phase's arrivals say nothing about what their threads had done before (relaxed, or made by a copy).
-  void noteTimelessArrival() { is_timeless_ = true; }
   void dropExpected(std::uint32_t count) { expected_ -= count > expected_ ? expected_ : count; }
   /// cp.async.mbarrier.arrive without .noinc raises the pending count first.
   void raisePending() { ++pending_; }
@@ -111,7 +109,6 @@ class MbarrierObject {
   std::uint32_t expected_ = 0, pending_ = 0;
   std::int64_t transactions_ = 0;
   EventId init_ = 0;
-  bool is_timeless_ = false;
   std::vector<EventId> events_;
   struct Released { Clock own, remote; } open_, completed_;
   std::map<Phase, PhaseBytes> bytes_;

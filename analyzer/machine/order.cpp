@@ -14,7 +14,8 @@ constexpr unsigned kWarpsPerWarpgroup = 4;
 
 bool Order::isPhaseKnown(ActorId barrier, Epoch phases, Observer observer, View view) {
   const Clock& clock = observer.warp.clock.of(observer.lane);
-  return (view == View::kPast ? clock.atPast(barrier) : clock.at(view, barrier)) >= phases;
+  if (view == View::kPast) return clock.atPast(barrier) >= phases;
+  return (view == View::kTime ? clock.atTime(barrier) : clock.at(view, barrier)) >= phases;
 }
 
 bool Order::isStartKnown(Access first, Observer observer, View view) const {
@@ -68,11 +69,25 @@ bool Order::isMmaKnown(Access mma, Observer observer, View view) const {
     if (w >= run_.cluster.warps.size() || run_.cluster.warps[w].cta != issuer.cta) break;
     const CopyGroups& groups = run_.cluster.warps[w].mma;
     if (!groups.isRetired(0, op->group)) continue;
-    const Epoch epoch = groups.retireEpoch(0, op->group);
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      const auto actor = static_cast<ActorId>(w * kWarpSize + lane);
-      if (observer.warp.clock.knows(view, observer.lane, actor, epoch)) return true;
-    }
+    if (isWarpKnown(run_.cluster.warps[w], groups.retireEpoch(0, op->group), observer, view)) return true;
+  }
+  return false;
+}
+
+// tcgen05.ld and .st: over when the warp's tcgen05.wait is.
+bool Order::isTensorMoveKnown(Access move, Observer observer, View view) const {
+  const AsyncOp* op = run_.log().findOp(move.event, move.lane);
+  const Event& event = run_.log()[move.event];
+  const Warp& warp = run_.cluster.warps[event.warp];
+  const CopyGroups& groups = event.value == 0 ? warp.tensor_loads : warp.tensor_stores;
+  return op != nullptr && groups.isRetired(move.lane, op->group) &&
+         isWarpKnown(warp, groups.retireEpoch(move.lane, op->group), observer, view);
+}
+
+// The warp executes such waits together, so knowing any of its lanes to be past it is enough.
+bool Order::isWarpKnown(const Warp& warp, Epoch epoch, Observer observer, View view) {
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    if (observer.warp.clock.knows(view, observer.lane, warp.clock.actorOf(lane), epoch)) return true;
   }
   return false;
 }
@@ -83,6 +98,7 @@ bool Order::isKnown(Access first, Part part, std::uint32_t cta, Observer observe
     case EventKind::kBulk:
     case EventKind::kAsyncStore: return isBulkKnown(first, part, cta, observer, view);
     case EventKind::kMma: return isMmaKnown(first, observer, view);
+    case EventKind::kTensorMemory: return isTensorMoveKnown(first, observer, view);
     default: return isStartKnown(first, observer, view);
   }
 }

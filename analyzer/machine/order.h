@@ -38,6 +38,8 @@ class Order {
   bool isCopyKnown(Access copy, Observer observer, View view) const;
   bool isBulkKnown(Access copy, Part part, std::uint32_t cta, Observer observer, View view) const;
   bool isMmaKnown(Access mma, Observer observer, View view) const;
+  bool isTensorMoveKnown(Access move, Observer observer, View view) const;
+  static bool isWarpKnown(const Warp& warp, Epoch epoch, Observer observer, View view);
   static bool isPhaseKnown(ActorId barrier, Epoch phases, Observer observer, View view);
 
   const RunState& run_;

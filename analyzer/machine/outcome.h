@@ -62,6 +62,8 @@ struct Misuse {
     kSplitWarpgroup, kWarpgroupMismatch,
     kTensormapUnfenced, kTensormapInUse,
     kDoubleClusterArrive,
+    kBarrierOverwritten,      // an ordinary access or a copy meets a live mbarrier object
+    kTensorMemoryLeak, kTensorMemoryAfterRelinquish,
   };
   Kind kind{};
   EventId event = 0;       ///< the event, when there is one
@@ -80,7 +82,10 @@ struct Stuck {
   std::uint16_t warp = 0;
   LaneMask lanes = 0;
   OpIndex op = 0;
-  std::uint32_t id = 0;              ///< barrier id
+  std::uint32_t id = 0;              ///< barrier id, or the open phase of an mbarrier
+  /// mbarrier: phases that the thread has seen complete; two less than `id` or more: it was overtaken.
+  std::uint32_t seen = 0;
+  bool is_first_phase = false;       ///< mbarrier: nothing has arrived since its initialisation
   std::uint64_t address = 0;         ///< mbarrier or flag
   std::uint64_t expected = 0, arrived = 0;  ///< threads, or arrivals of the open phase
   std::int64_t transactions = 0;

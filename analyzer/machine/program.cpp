@@ -78,6 +78,7 @@ class Lowering {
                                 std::holds_alternative<ptx::Tcgen05>(effect) ||
                                 std::holds_alternative<ptx::ClusterLaunchControl>(effect);
     program_.has_bulk_stores |= is_bulk && instr.decoded->space_count != 0 && instr.decoded->spaces[0] == Space::kGlobal;
+    program_.has_tensor_memory |= std::holds_alternative<ptx::Tcgen05>(effect);
     program_.edits_tensormaps |= std::holds_alternative<ptx::TensormapEdit>(effect);
     const auto* alu = std::get_if<ptx::Alu>(&effect);
     program_.uses_cluster |= std::holds_alternative<ptx::ClusterBarrier>(effect) ||

@@ -100,6 +100,7 @@ struct Program {
   bool has_async_proxy = false;     ///< bulk or tensor copies, wgmma, tcgen05
   bool has_bulk_stores = false;     ///< bulk or tensor copies to global memory
   bool edits_tensormaps = false;
+  bool has_tensor_memory = false;   ///< tcgen05
   bool uses_cluster = false;        ///< cluster barriers, or shared memory of other CTAs
   struct Limit { std::string reason; std::uint32_t instr = 0; };
   std::vector<Limit> limits;        ///< what the program holds that cannot be modelled, whether reached or not

@@ -17,7 +17,10 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
   const Order::Observer observer{run_.cluster.warps[after.warp], second.lane};
   if (order_.isKnown(first, part, second.cta, observer)) return true;
   const bool past_will_do = part == Part::kRead || (isAsyncProxy(before.kind) && isAsyncProxy(after.kind));
-  if (past_will_do && order_.isKnown(first, part, second.cta, observer, View::kPast)) return true;
+  // An asynchronous operation is over once its phase or its wait is; a load of a thread may still be on its way when the
+  // thread has gone on.
+  const View enough = isAsync(before.kind) ? View::kTime : View::kPast;
+  if (past_will_do && order_.isKnown(first, part, second.cta, observer, enough)) return true;
   const bool is_load = part == Part::kRead && !isAsync(before.kind);
   return is_load && isAsyncProxy(after.kind) && order_.isStartKnown(first, observer, View::kConverged);
 }
@@ -25,6 +28,9 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
 RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& second) const {
   const Event& after = run_.log()[second.event];
   const Event& before = run_.log()[first.event];
+  // What one thread gives the tensor cores to do is done in that order.
+  const bool is_one_queue = before.kind == EventKind::kMma && after.kind == EventKind::kMma && before.warp == after.warp;
+  if (is_one_queue) return Verdict::kFine;
   if (!isOrdered(first, part, second)) {
     // A multiplication is the warp's: what any of its lanes has waited for is over before it starts.
     if (after.kind != EventKind::kMma) return Verdict::kUnordered;
@@ -33,7 +39,8 @@ RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& s
     for (other.lane = 0; other.lane < kWarpSize && !is_known; ++other.lane) is_known = isOrdered(first, part, other);
     if (!is_known) return Verdict::kUnordered;
   }
-  if (isAsyncProxy(before.kind) || !isAsyncProxy(after.kind)) return Verdict::kFine;
+  const bool is_tensor_memory = second.space == ptx::Space::kShared && second.address >= kTensorBase;
+  if (is_tensor_memory || isAsyncProxy(before.kind) || !isAsyncProxy(after.kind)) return Verdict::kFine;
   const View fenced = second.space == ptx::Space::kGlobal ? View::kFencedGlobal : View::kFencedShared;
   const Order::Observer observer{run_.cluster.warps[after.warp], second.lane};
   if (order_.isKnown(first, part, second.cta, observer, fenced)) return Verdict::kFine;
@@ -119,7 +126,7 @@ void RaceChecker::checkAgainstWriter(const Cell& cell, const Second& second) {
   const std::uint64_t key = run_.log().contentKeyOf(before.event, before.lane);
   const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy && key != 0 &&
                          key == run_.log().contentKeyOf(second.event, second.lane);
-  const bool is_checked = isCopy(write.kind) || isCopy(old.kind);
+  const bool is_checked = isCopy(write.kind) || isCopy(old.kind) || second.address >= kTensorBase;
   const bool both_strong = write.is_strong && old.is_strong && isAsyncProxy(write.kind) == isAsyncProxy(old.kind);
   if (!is_checked || is_repeat || both_strong) return;
   const Verdict verdict = judge(before, Part::kWrite, second);
@@ -147,9 +154,11 @@ void RaceChecker::writeCell(Cell& cell, const Second& second) {
 template <typename Check>
 void RaceChecker::forEachShared(const Range& range, Check&& check) {
   if (run_.options.skip_races) return;
-  Shadow& shadow = *range.cta->shadow;
+  const bool is_tensor = range.address >= kTensorBase;
+  Shadow& shadow = is_tensor ? *range.cta->tensor_shadow : *range.cta->shadow;
+  const std::uint64_t base = is_tensor ? kTensorBase : kSharedBase;
   for (std::uint64_t at = range.address; at < range.address + range.bytes; at += shadow.granule()) {
-    check(shadow.at(at - kSharedBase), at);
+    check(shadow.at(at - base), at);
   }
 }
 

@@ -51,6 +51,10 @@ struct DemandOf {
   Demand operator()(const ptx::Wgmma& wgmma) const {
     return wgmma.op == ptx::WgmmaOp::kMma ? Demand::kDescriptors : Demand::kEverything;
   }
+  Demand operator()(const ptx::Tcgen05& tcgen05) const {
+    const bool moves_data = tcgen05.op == ptx::Tcgen05Op::kLd || tcgen05.op == ptx::Tcgen05Op::kSt;
+    return moves_data ? Demand::kDescriptors : Demand::kEverything;
+  }
   template <typename Other>
   Demand operator()(const Other&) const { return Demand::kEverything; }
 
@@ -187,8 +191,10 @@ class Closure {
 
   // wgmma.mma_async d, a, b, ...: a vector holds matrix elements, a single register a descriptor.
   void needDescriptors(const Instruction& instr) {
-    for (std::size_t o = 1; o < std::min<std::size_t>(3, instr.operands.size()); ++o) {
-      if (instr.operands[o].kind == Operand::Kind::kRegister) needOperand(instr.operands[o]);
+    const bool is_wgmma = std::holds_alternative<ptx::Wgmma>(instr.decoded->effect);
+    for (std::size_t o = 0; o < instr.operands.size(); ++o) {
+      const bool is_descriptor = is_wgmma && (o == 1 || o == 2) && instr.operands[o].kind == Operand::Kind::kRegister;
+      if (is_descriptor || isAddressOperand(instr.operands[o])) needOperand(instr.operands[o]);
     }
   }
 

@@ -61,15 +61,17 @@ struct Bytes {
 
 struct Warp {
   Warp(std::uint16_t index, std::uint32_t cta_rank, std::uint16_t index_in_cta, LaneMask live_lanes)
-      : id(index), cta(cta_rank), rank(index_in_cta), live(live_lanes), clock(index * kWarpSize) {}
+      : id(index), cta(cta_rank), rank(index_in_cta), started(live_lanes), live(live_lanes), clock(index * kWarpSize) {}
 
   std::uint16_t id;                  ///< counts through all CTAs of the cluster
   std::uint32_t cta;                 ///< rank of its CTA in the cluster
   std::uint16_t rank;                ///< within its CTA
+  LaneMask started;                  ///< lanes that exist
   LaneMask live;                     ///< lanes that exist and have not exited
   WarpClock clock;
   CopyGroups copies;                 ///< cp.async
   CopyGroups bulk, bulk_reads;       ///< bulk groups: complete, and with their sources read (wait_group.read)
+  CopyGroups tensor_loads, tensor_stores;  ///< tcgen05.ld and .st, up to their waits
   CopyGroups mma;                    ///< wgmma groups; all lanes alike
   std::size_t multiplications = 0;   ///< wgmma.mma_async executed
   std::vector<std::uint32_t> pending_mma;  ///< tcgen05 operations that no commit covers yet (EventLog::op)
@@ -97,6 +99,7 @@ struct MemoryUse {
   ActorId barrier = 0;      ///< known by that many phases of this barrier ...
   Epoch phases = 0;
   bool has_barrier = false;
+  bool is_source = false;   ///< a copy to another CTA reads it
   bool is_access = false;   ///< ... or, for accesses of a thread itself, by a later event of that thread
 };
 
@@ -117,6 +120,10 @@ struct Cta {
   std::map<std::uint64_t, MbarrierObject> mbarriers;  ///< by shared::cta address
   Bytes shared;                                     ///< from kSharedBase
   std::unique_ptr<Shadow> shadow;
+  std::unique_ptr<Shadow> tensor_shadow;            ///< of tensor memory, from kTensorBase
+  struct TensorColumns { std::uint32_t columns = 0; EventId event = 0; };
+  std::map<std::uint64_t, TensorColumns> tensor_columns;  ///< allocated, by their first
+  EventId tensor_relinquished = 0;
   Clock exit_clock;                                 ///< what its exited threads knew
   /// The latest use by each thread, and by each barrier that completes copies.
   std::map<std::pair<ActorId, bool>, MemoryUse> uses;

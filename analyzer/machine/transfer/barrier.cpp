@@ -51,14 +51,16 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
     addLimit("the number or the thread count of '" + op.decoded->opcode + "' is unknown or out of range", op.instr);
     return;
   }
-  if (effect.is_aligned && deferred(step)) return;
+  // A barrier with a count of its own counts warps as they started; the whole CTA does not wait for exited threads.
+  const LaneMask wanted = *count != 0 ? warp.started : warp.live;
+  if (effect.is_aligned && *count == 0 && deferred(step)) return;
   const bool waits = effect.op != ptx::BarrierOp::kArrive;
   const EventId event = log(step, waits ? EventKind::kCtaSync : EventKind::kCtaArrive, step.lanes,
                             static_cast<std::uint32_t>(*id));
   // ".aligned" asks for all threads of the warp to execute the same barrier; exited threads do not execute anything.
-  if (effect.is_aligned && step.lanes != warp.live) {
+  if (effect.is_aligned && step.lanes != wanted) {
     addMisuse(step, {.kind = Misuse::Kind::kDivergentBarrier, .event = event, .lanes = step.lanes, .value = *id,
-                     .wanted = warp.live});
+                     .wanted = wanted});
   }
   Cta& cta = ctaOf(step);
   CtaBarrier& barrier = cta.barriers[*id];

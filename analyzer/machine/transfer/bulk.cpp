@@ -102,7 +102,7 @@ void Executor::readBulkSource(const Step& step, const BulkOperands& operands, Ev
   if (operands.source == BulkOperands::kNone) return;
   const Lanes words = addressWords(step.warp, arg(step.op, operands.source));
   const LaneMask lanes = laneBit(lane);
-  const auto bytes = static_cast<std::uint32_t>(op.bytes);
+  const auto bytes = static_cast<std::uint32_t>(op.bytes / kBulkAlignment * kBulkAlignment);  // a bad size was told of
   const std::uint64_t alignment = operands.is_tensor ? kTensorAlignment : kBulkAlignment;
   if (!words.isKnown(lane)) {
     if (operands.from_shared) return unknownCopy(step);
@@ -124,7 +124,7 @@ void Executor::writeBulkShared(const Step& step, const BulkOperands& operands, E
                                const AsyncOp& op) {
   const std::uint64_t address = addressWords(step.warp, arg(step.op, operands.destination)).word[lane] & 0xffffffff;
   const LaneMask lanes = laneBit(lane);
-  const auto bytes = static_cast<std::uint32_t>(op.bytes);
+  const auto bytes = static_cast<std::uint32_t>(op.bytes / kBulkAlignment * kBulkAlignment);  // a bad size was told of
   const std::uint64_t alignment = operands.is_tensor ? kTensorAlignment : kBulkAlignment;
   if (address % alignment != 0) {
     addMisuse(step, {.kind = Misuse::Kind::kMisalignedDestination, .event = event, .lanes = lanes, .address = address,
@@ -135,9 +135,10 @@ void Executor::writeBulkShared(const Step& step, const BulkOperands& operands, E
     const std::uint64_t at = operands.is_multicast ? inCluster(completion.cta, address) : address;
     Cta* const cta = checkSharedRange(step, at, bytes, lanes);
     if (cta == nullptr) continue;
+    checkBarrierBytes(step, *cta, withinCta(at), bytes, lanes);
     races_.writeShared({cta, withinCta(at), bytes, lanes}, event);
     if (program_.needs_shared_contents) cta->shared.write(sharedOffset(withinCta(at)), bytes, 0, /*is_known=*/false);
-    holdForCopy(*cta, event, op);
+    holdForCopy(*cta, event, op, /*is_source=*/false);
   }
 }
 
@@ -158,7 +159,7 @@ void Executor::bulkLane(const Step& step, const BulkOperands& operands, EventId 
   if (operands.to_shared) {
     writeBulkShared(step, operands, event, lane, op);
     // What the copy reads is in use for as long as what it writes.
-    if (operands.from_shared) holdForCopy(ctaOf(step), event, op);
+    if (operands.from_shared) holdForCopy(ctaOf(step), event, op, /*is_source=*/true);
   } else if (operands.destination != BulkOperands::kNone) {
     const Lanes words = addressWords(step.warp, arg(step.op, operands.destination));
     if (!words.isKnown(lane)) {
@@ -202,7 +203,6 @@ void Executor::operator()(const ptx::BulkCopy& effect, const Step& step) {
     if (bytes % kBulkAlignment != 0) {
       addMisuse(step, {.kind = Misuse::Kind::kBadBulkSize, .event = event, .lanes = laneBit(lane), .value = bytes,
                        .wanted = kBulkAlignment});
-      return;
     }
     if (bytes != 0) return bulkLane(step, operands, event, lane, bytes);
     addLimit("'" + step.op.decoded->opcode + "' of no bytes: the PTX ISA does not say what it does", step.op.instr);
@@ -255,7 +255,7 @@ void Executor::operator()(const ptx::AsyncStore& effect, const Step& step) {
     outcome_.log.addOp(op);
     races_.writeShared({cta, withinCta(target), bytes, laneBit(lane)}, event);
     if (program_.needs_shared_contents) cta->shared.write(sharedOffset(withinCta(target)), bytes, 0, /*is_known=*/false);
-    holdForCopy(*cta, event, op);
+    holdForCopy(*cta, event, op, /*is_source=*/false);
     if (const auto object = named->cta->mbarriers.find(named->address); object != named->cta->mbarriers.end()) {
       deliverBytes(step, object->second, *named, lane, bytes, event);
     }

@@ -29,7 +29,7 @@ void Executor::operator()(const ptx::ClusterBarrier& effect, const Step& step) {
   if (step.op.decoded->sem != ptx::Sem::kRelaxed) {
     warp.clock.publish(step.lanes, barrier.openClock());
   } else {
-    warp.clock.publishPast(step.lanes, barrier.openClock());
+    warp.clock.publishTime(step.lanes, barrier.openClock());
     forEachLane(step.lanes, [&](unsigned lane) {
       if (warp.released_by_fence[lane]) barrier.openClock().join(*warp.released_by_fence[lane]);
       if (warp.fenced_inits & laneBit(lane)) releaseInits(warp, lane, barrier.openClock());
@@ -75,7 +75,7 @@ void Executor::completeClusterBarrier() {
 // A thread of another CTA touches this CTA's shared memory.
 void Executor::useRemote(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started) {
   const Clock& clock = step.warp.clock.of(lane);
-  bool has_started = clock.atPast(clusterActor()) != 0;
+  bool has_started = clock.atTime(clusterActor()) != 0;
   for (std::size_t w = cta.first_warp; w < cta.first_warp + cta.warp_count && !has_started; ++w) {
     has_started = clock.reachesWarp(static_cast<ActorId>(w * kWarpSize), 1);
   }
@@ -88,10 +88,12 @@ void Executor::useRemote(const Step& step, Cta& cta, EventId event, unsigned lan
 }
 
 // A copy into (or out of) the CTA's memory is under way until its barrier's phase is over.
-void Executor::holdForCopy(Cta& cta, EventId event, const AsyncOp& op) {
+void Executor::holdForCopy(Cta& cta, EventId event, const AsyncOp& op, bool is_source) {
   for (const AsyncOp::Completion& completion : op.completions) {
+    if (!is_source && completion.cta != cta.rank) continue;
     MemoryUse& use = cta.uses[{completion.barrier, false}];
-    use = {.event = event, .lane = op.lane, .barrier = completion.barrier, .phases = completion.phases, .has_barrier = true};
+    use = {.event = event, .lane = op.lane, .barrier = completion.barrier, .phases = completion.phases, .has_barrier = true,
+           .is_source = is_source};
   }
 }
 
@@ -102,12 +104,12 @@ void Executor::reportLifetimes() {
     for (const auto& [key, use] : cta.uses) {
       const Event& event = outcome_.log[use.event];
       const bool is_known =
-          (use.has_barrier && cta.exit_clock.atPast(use.barrier) >= use.phases) ||
-          (use.is_access && cta.exit_clock.atPast(event.warp * kWarpSize + use.lane) >= event.epoch);
+          (use.has_barrier && cta.exit_clock.atTime(use.barrier) >= use.phases) ||
+          (use.is_access && cta.exit_clock.atTime(event.warp * kWarpSize + use.lane) >= event.epoch);
       if (is_known) continue;
       Warp& warp = run_.cluster.warps[event.warp];
       const Step step{warp, 0, program_.ops[event.op], event.op, event.lanes};
-      const bool is_own = warp.cta == cta.rank;
+      const bool is_own = warp.cta == cta.rank && !use.is_source;
       addMisuse(step, {.kind = is_own ? Misuse::Kind::kLeakedAtExit : Misuse::Kind::kPeerMayHaveExited, .event = use.event,
                        .lanes = laneBit(use.lane), .value = cta.rank});
     }

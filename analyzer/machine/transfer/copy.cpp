@@ -111,6 +111,7 @@ void Executor::copyLane(const Step& step, EventId event, unsigned lane, std::uin
     addMisuse(step, {.kind = Misuse::Kind::kDuplicateDestination, .event = event,
                      .lanes = laneBit(lane) | laneBit(laneOf(before)), .address = destination, .value = size});
   }
+  checkBarrierBytes(step, *cta, destination, size, laneBit(lane));
   races_.writeShared({cta, destination, size, laneBit(lane)}, event);
   if (program_.needs_shared_contents) cta->shared.write(sharedOffset(destination), size, 0, /*is_known=*/false);
 }

@@ -96,7 +96,7 @@ void Executor::checkPhaseKnown(const Step& step, const MbarrierObject& object, c
                                Phase completed, EventId event, Misuse::Kind kind) {
   if (completed <= object.firstPhase()) return;
   forEachLane(lanes, [&](unsigned lane) {
-    if (step.warp.clock.of(lane).atPast(object.actor()) >= completed) return;
+    if (step.warp.clock.of(lane).atTime(object.actor()) >= completed) return;
     addMisuse(step, {.kind = kind, .event = event, .lanes = laneBit(lane), .address = reported(named),
                      .value = completed - object.firstPhase(), .other = object.initEvent()});
   });
@@ -111,7 +111,7 @@ bool Executor::arriveLanes(const Step& step, MbarrierObject& object, const Named
                        .value = count, .wanted = object.pending(), .other = object.initEvent()});
     }
     object.settleExpects([&](const MbarrierObject::PendingExpect& expect) {
-      return step.warp.clock.knows(View::kPast, lane, expect.warp * kWarpSize + expect.lane, expect.epoch);
+      return step.warp.clock.knows(View::kTime, lane, expect.warp * kWarpSize + expect.lane, expect.epoch);
     });
     if (object.arrive(count, event)) {
       completed = true;
@@ -128,9 +128,8 @@ void Executor::releaseInto(const Step& step, MbarrierObject& object, const Named
   WarpClock& clock = step.warp.clock;
   const ptx::Decoded& decoded = *step.op.decoded;
   if (decoded.sem == ptx::Sem::kRelaxed) {
-    object.noteTimelessArrival();
+    clock.publishTime(lanes, object.openClock());
     forEachLane(lanes, [&](unsigned lane) {
-      object.openClock().joinPastFrom(clock.of(lane), firstBarrierActor());
       if (step.warp.released_by_fence[lane]) object.openClock().join(*step.warp.released_by_fence[lane]);
     });
     return;
@@ -257,8 +256,7 @@ void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& 
     bool completed = false;
     forEachLane(lanes, [&](unsigned lane) {
       // Only the thread's earlier copies are released, not its other accesses: no clock is published but time.
-      object->noteTimelessArrival();
-      object->openClock().joinPastFrom(step.warp.clock.of(lane), firstBarrierActor());
+      step.warp.clock.publishTime(laneBit(lane), object->openClock());
       step.warp.copies.track(laneBit(lane), event, object->actor(), object->phase());
       if (!effect.is_noinc) object->raisePending();
       completed |= arriveLanes(step, *object, named, laneBit(lane), 1, event);

@@ -30,15 +30,15 @@ void Executor::observePhase(const Step& step, const ptx::Mbarrier& effect, Mbarr
       warp.clock.learnPast(lanes, object.completedRemoteClock());
     }
   } else {
-    warp.clock.learnPast(lanes, object.completedClock());
-    warp.clock.learnPast(lanes, object.completedRemoteClock());
+    warp.clock.learnTime(lanes, object.completedClock());
+    warp.clock.learnTime(lanes, object.completedRemoteClock());
     forEachLane(lanes, [&](unsigned lane) {
       if (!warp.to_acquire[lane]) warp.to_acquire[lane] = std::make_shared<Clock>();
       warp.to_acquire[lane]->join(object.completedClock());
       warp.to_acquire[lane]->join(object.completedRemoteClock());
     });
   }
-  warp.clock.learn(lanes, View::kPast, object.actor(), object.phase());
+  warp.clock.learn(lanes, View::kTime, object.actor(), object.phase());
   // Going on after a wait takes a branch on its result, which the values of earlier loads do not outlast.
   if (program_.has_async_proxy) warp.clock.settleLoads(lanes, View::kReturned);
   if (effect.is_parity && is_over) object.noteWaiter({warp.id, awaited, warp.clock.epoch(), event});

@@ -93,6 +93,18 @@ Cta* Executor::checkSharedRange(const Step& step, std::uint64_t address, std::ui
   return inside ? cta : nullptr;
 }
 
+// Only mbarrier operations may touch a live object (PTX ISA, "mbarrier": Lifecycle).
+void Executor::checkBarrierBytes(const Step& step, Cta& cta, std::uint64_t address, std::uint64_t bytes, LaneMask lanes) {
+  constexpr std::uint64_t kObjectBytes = 8;
+  if (cta.mbarriers.empty()) return;
+  for (auto it = cta.mbarriers.lower_bound(address >= kObjectBytes ? address - kObjectBytes + 1 : 0);
+       it != cta.mbarriers.end() && it->first < address + bytes; ++it) {
+    if (!it->second.isLive()) continue;
+    addMisuse(step, {.kind = Misuse::Kind::kBarrierOverwritten, .lanes = lanes, .address = reportedAddress(cta, it->first),
+                     .other = it->second.initEvent()});
+  }
+}
+
 Bytes* Executor::privateBytes(Warp& warp, unsigned lane, Space space, std::uint64_t& address) {
   if (space == Space::kParam) {
     if (address < kCallParamBase) return nullptr;
@@ -198,6 +210,7 @@ void Executor::storeShared(const Step& step, const Resolved& part, unsigned elem
     Cta* const cta = checkSharedRange(step, address, bytes, laneBit(lane));
     if (cta == nullptr) return;
     usePeer(step, *cta, event, lane, Misuse::Kind::kPeerNotStarted);
+    checkBarrierBytes(step, *cta, withinCta(address), bytes, laneBit(lane));
     races_.writeShared({cta, withinCta(address), bytes, laneBit(lane)}, event);
     if (strong) releaseFlag(step.warp, laneBit(lane), inCluster(cta->rank, address), decoded.sem, /*is_rmw=*/false);
     if (!program_.needs_shared_contents) return;

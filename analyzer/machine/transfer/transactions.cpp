@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxTransactions = (1 << 20) - 1;
 }  // namespace
 
 Phase Executor::meantPhase(const Step& step, const MbarrierObject& object, unsigned lane) const {
-  return std::max<Phase>(object.firstPhase(), step.warp.clock.of(lane).atPast(object.actor()));
+  return std::max<Phase>(object.firstPhase(), step.warp.clock.of(lane).atTime(object.actor()));
 }
 
 void Executor::expectBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes,
@@ -47,6 +47,8 @@ void Executor::deliverBytes(const Step& step, MbarrierObject& object, const Name
   ++ledger.copies;
   box_finder_.noteBytes({named.cta->rank, named.address, meant}, static_cast<std::uint64_t>(bytes));
   if (box_finder_.isGathering()) return;
+  // A copy releases its own effects only; but whoever sees it complete knows what came before its issue to be past.
+  step.warp.clock.publishTime(laneBit(lane), object.openClock());
   const bool completed = object.complete(bytes, event);
   progress();
   if (!completed) return;
