@@ -56,9 +56,10 @@ std::optional<Error> whyClangFailed(const ClangOutput& output) {
   if (output.ptx.empty()) return has_errors ? withCount(output.errors) : Error{"Clang made no PTX", {}};
   if (!has_errors) return std::nullopt;
   // A kernel that the parser lost altogether could be missed in silence.
-  const bool is_any_trusted = std::any_of(output.kernels.begin(), output.kernels.end(), isTrusted);
-  if (!output.lost_kernels.empty() || !is_any_trusted) return withCount(output.errors);
-  return std::nullopt;
+  if (!output.lost_kernels.empty() || output.kernels.empty()) return withCount(output.errors);
+  if (std::any_of(output.kernels.begin(), output.kernels.end(), isTrusted)) return std::nullopt;
+  // The first error of the file may be one that no kernel depends on.
+  return output.kernels.front().untrusted;
 }
 
 /// Why another compiler should be asked although Clang's output could be used.

@@ -85,6 +85,21 @@ std::vector<std::string> bundledArgs() {
           folder,       "-include",   folder + "/cuda_runtime.h"};
 }
 
+/// Errors of Clang by default that nvcc lets pass with a warning or in silence, and that leave a complete
+/// tree behind. -Wnon-pod-varargs is none of them: Clang cannot compile such a call.
+constexpr const char* kPassesNvcc[] = {
+    "-Wno-c++11-narrowing",                           // T x = {blockIdx.z, ...} for an int member
+    "-Wno-c++11-narrowing-const-reference",           //
+    "-Wno-reserved-user-defined-literal",             // "%"PRIu64
+    "-Wno-register",                                  // in C++17
+    "-Wno-invalid-constexpr",                         // a constexpr function that calls one that is not
+    "-Wno-missing-template-arg-list-after-template-kw",  // a.template get()
+    "-Wno-invalid-partial-specialization",            //
+    "-Wno-address-of-temporary",                      // &make()
+    "-Wno-increment-bool",                            //
+    "-Wno-dynamic-exception-spec",                    //
+};
+
 std::vector<std::string> driverArgs(const ClangRequest& request, const Repairs& repairs) {
   const std::string& arch = request.flags.arch;
   std::vector<std::string> args = {HANDOFF_CLANG,
@@ -106,6 +121,7 @@ std::vector<std::string> driverArgs(const ClangRequest& request, const Repairs& 
     args.push_back("-D__CUDA_ARCH_SPECIFIC__=" + number);
     args.push_back("-D__CUDA_ARCH_FAMILY_SPECIFIC__=" + number);
   }
+  args.insert(args.end(), std::begin(kPassesNvcc), std::end(kPassesNvcc));
   args.insert(args.end(), {"-w", "-ferror-limit=0", "-fno-verbose-asm", request.file});
   return args;
 }

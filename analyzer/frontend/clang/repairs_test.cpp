@@ -42,6 +42,20 @@ TEST(Repairs, ExplicitDestructionOfASharedBarrierStays) {
   EXPECT_EQ(countOpcodes(unit, "mbarrier.inval"), 1U);
 }
 
+TEST(Repairs, WhatNvccOnlyWarnsOf) {
+  const Unit unit = loadCleanly(
+      "#include <cuda_runtime.h>\nstruct Coord { int b, d; };\n#define WIDTH \"d\"\n"
+      "struct S { template <class T = int> __device__ int get() { return 1; } };\n"
+      "template <class A> __device__ int get(A a) { return a.template get(); }\n"
+      "__device__ int now() { return threadIdx.x; }\n"
+      "__device__ constexpr int later(int x) { return x + now(); }\n"
+      "__global__ void k(int* out, int n) {\n  register int r = threadIdx.x;\n"
+      "  Coord c = {blockIdx.z, blockIdx.y};\n  const char* text = \"%\"WIDTH;\n"
+      "  out[r] = c.b + get(S{}) + later(n) + text[n];\n}\n",
+      withoutToolkit());
+  EXPECT_EQ(unit.kernels.size(), 1U);
+}
+
 TEST(Repairs, SharedPipelineState) {
   HANDOFF_NEEDS_TOOLKIT();
   const Unit unit = loadCleanly(
@@ -68,6 +82,17 @@ TEST(Repairs, UserClassInSharedMemoryIsNotInitialised) {
                   withoutToolkit());
   EXPECT_EQ(countOpcodes(unit, "st.shared"), 0U);
   EXPECT_EQ(countOpcodes(unit, "ld.shared"), 1U);
+}
+
+TEST(Repairs, DefaultedDestructorOfALocalIsDefined) {
+  const Unit unit = loadCleanly(
+      "#include <cuda_runtime.h>\nstruct Inner { int* p; __device__ Inner() : p(nullptr) {}\n"
+      "  __device__ ~Inner() { if (p) *p = 7; } };\nstruct Outer { Inner a; int x = 3; };\n"
+      "__global__ void k(int* out) {\n  __shared__ Outer s;\n  Outer local;\n"
+      "  local.a.p = out + threadIdx.x;\n  s.x = 1;\n  out[64] = s.x + local.x;\n}\n",
+      withoutToolkit());
+  EXPECT_EQ(countOpcodes(unit, "call"), 0U);
+  EXPECT_EQ(countOpcodes(unit, "st.global"), 2U);
 }
 
 TEST(Repairs, LocalsOfThatClassStillAre) {

@@ -46,12 +46,15 @@ void SharedClasses::restore() {
   if (attempt_.sema == nullptr) return;
   for (clang::CXXMethodDecl* method : relaxed_) {
     // A use of a trivial defaulted member defines nothing, so what the parser skipped is made up for here.
-    if (!method->isDefaulted() || method->isDeleted() || method->isDefined()) continue;
+    // (isDefined() is true of every defaulted member, with or without a body.)
+    if (!method->isDefaulted() || method->isDeleted() || method->hasBody() || !method->isReferenced()) continue;
     if (auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(method))
       attempt_.sema->DefineImplicitDefaultConstructor(constructor->getLocation(), constructor);
     else if (auto* destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(method))
       attempt_.sema->DefineImplicitDestructor(destructor->getLocation(), destructor);
   }
+  // Members of class templates that only these bodies use.
+  attempt_.sema->PerformPendingInstantiations();
   relaxed_.clear();
 }
 
