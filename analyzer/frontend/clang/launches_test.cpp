@@ -69,8 +69,9 @@ TEST(Launches, LocalsThatMayChangeDoNotFold) {
   for (const char* text :
        {"int n = 8; n = 9;", "int n = 8; ++n;", "int n = 8; n += 2;", "int n = 8; int* p = &n; *p = 3;",
         "int n = 8; int& r = n; r = 2;", "int n = 8; auto f = [&] { n = 3; }; f();",
-        "int n = 8; auto f = [&m = n] { m = 3; }; f();", "int n = 8; auto f = [&](auto x) { n += x; }; f(1);", "int n; n = 8;",
-        "int n = 8; if (argc > 1) n = 9;", "int n = argc;", "int n = runtime();", "static int n = 8;"}) {
+        "int n = 8; auto f = [&m = n] { m = 3; }; f();", "int n = 8; auto f = [&](auto x) { n += x; }; f(1);",
+        "int n; n = 8;", "int n = 8; if (argc > 1) n = 9;", "int n = argc;", "int n = runtime();",
+        "static int n = 8;"}) {
     const LaunchSite site = launch(std::string(text) + " k<<<n, 128>>>(d, n, Params{});");
     EXPECT_EQ(site.grid[0], Folded()) << text;
     EXPECT_EQ(argument(site, 1), Folded()) << text;
@@ -184,6 +185,16 @@ TEST(Launches, OneClusterAttributeWithoutAnArray) {
       "cudaLaunchConfig_t c{dim3(4), dim3(64), 0, 0, &a, 1}; cudaLaunchKernelEx(&c, t<1>, d);");
   EXPECT_EQ(site.cluster, dims(2, 1, 1));
   EXPECT_EQ(site.grid, dims(4, 1, 1));
+}
+
+TEST(Launches, AttributesInOnePiece) {
+  const LaunchSite site = launch(
+      "cudaLaunchAttribute a[1] = {}; a[0] = {.id = cudaLaunchAttributeClusterDimension, .val = {.clusterDim "
+      "= {2, 2, 1}}};"
+      "cudaLaunchConfig_t c{.gridDim = 4, .blockDim = 64, .attrs = a, .numAttrs = 1}; cudaLaunchKernelEx(&c, "
+      "t<1>, d);");
+  EXPECT_EQ(site.cluster, dims(2, 2, 1));
+  EXPECT_EQ(site.block, dims(64, 1, 1));
 }
 
 TEST(Launches, PointersDoNotFold) {

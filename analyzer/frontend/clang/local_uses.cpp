@@ -159,8 +159,6 @@ class UseScan {
     if (const auto* list = llvm::dyn_cast_or_null<clang::InitListExpr>(up)) {
       const clang::ArrayType* array = list->getType()->getAsArrayTypeUnsafe();
       if (array != nullptr) return array->getElementType()->isVoidPointerType();
-      const clang::RecordDecl* record = list->getType()->getAsRecordDecl();
-      return record != nullptr && record->getName().starts_with("cudaLaunchConfig");
     }
     return isLaunchArgument(address) || isAttributeList(address);
   }
@@ -172,8 +170,12 @@ class UseScan {
            callee->getName().starts_with("cudaLaunch");
   }
 
-  /// "config.attrs = attributes"
+  /// "config.attrs = attributes", "cudaLaunchConfig_t config{..., attributes, 1}"
   bool isAttributeList(const Expr* expr) const {
+    if (const auto* list = llvm::dyn_cast_or_null<clang::InitListExpr>(parent(expr))) {
+      const clang::RecordDecl* record = list->getType()->getAsRecordDecl();
+      return record != nullptr && record->getName().starts_with("cudaLaunchConfig");
+    }
     const auto* assign = llvm::dyn_cast_or_null<clang::BinaryOperator>(parent(expr));
     const auto* member = assign != nullptr && assign->getOpcode() == clang::BO_Assign
                              ? llvm::dyn_cast<clang::MemberExpr>(assign->getLHS()->IgnoreParens())
