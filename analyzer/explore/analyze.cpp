@@ -33,10 +33,14 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-SourcePos positionOf(const machine::Program& program, std::uint32_t instr) {
+SourcePos positionOf(const machine::Program& program, const std::string& unit_file, std::uint32_t instr) {
   if (instr >= program.function.instructions.size()) return {program.module->file, 0, 0};
   const SourceStack& stack = program.stackOf(instr);
-  if (!stack.empty()) return stack.back().pos;
+  // The reader looks for it in the file that was checked; else where the instruction itself is written.
+  for (const SourceFrame& frame : stack) {
+    if (frame.pos.file == unit_file) return frame.pos;
+  }
+  if (!stack.empty()) return stack.front().pos;
   return {program.module->file, program.function.instructions[instr].ptx_line, 0};
 }
 
@@ -72,7 +76,7 @@ class KernelAnalysis {
     if (!program) return fail(program.error().message);
     report_.has_async = program->has_async_copies;
     for (const machine::Program::Limit& limit : program->limits) {
-      addLimit({limit.reason, positionOf(*program, limit.instr)});
+      addLimit({limit.reason, positionOf(*program, unit_.file, limit.instr)});
     }
     for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
     reportMissingClobbers(unit_, *program, report_);
@@ -133,7 +137,7 @@ class KernelAnalysis {
     std::size_t undecided = 0;
     for (const machine::RunLimit& limit : outcome.limits) {
       undecided += limit.reason.find("data that is not known") != std::string::npos;
-      addLimit({limit.reason, positionOf(program, limit.instr)});
+      addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
     }
     const diagnose::Run run{program, scenario.launch, outcome, scenario.names};
     std::vector<Diagnosis> all = diagnose::diagnose(run);

@@ -191,6 +191,7 @@ class Executor {
   void transact(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
   void waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
   void observePhase(const Step& step, const ptx::Mbarrier& effect, MbarrierObject& object, const Named& named, LaneMask lanes);
+  bool isPhaseOver(const Warp& warp, unsigned lane, const MbarrierObject& object, Phase completed) const;
   void checkPhaseKnown(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes,
                        Phase completed, EventId event, Misuse::Kind kind);
   bool arriveLanes(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes, std::uint32_t count,
@@ -235,6 +236,7 @@ class Executor {
   void multiply(const Step& step);
   const std::vector<ByteRange>& operandRanges(OpIndex op, bool is_b, std::uint64_t descriptor, const MatrixShape& shape);
   void readOperand(const Step& step, EventId event, const std::vector<ByteRange>& ranges);
+  void learnWarpgroup(const Step& step, std::uint32_t groups);
   bool waitForWarpgroup(const Step& step, std::uint32_t groups);
   void tensorAccess(const Step& step, Cta& cta, std::uint64_t column, std::uint32_t columns, EventId event, bool is_write,
                     std::optional<std::uint32_t> quarter);

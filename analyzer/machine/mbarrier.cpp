@@ -19,6 +19,7 @@ void MbarrierObject::init(std::uint32_t count, EventId event) {
   open_ = {};
   completed_ = {};
   waiters_.clear();
+  open_arrivers_.clear();
   pending_expects_.clear();
 }
 
@@ -29,6 +30,8 @@ bool MbarrierObject::advanceIfDone() {
   completed_ = std::exchange(open_, {});
   completed_.own.raise(actor_, phase_);
   events_.clear();
+  completed_arrivers_ = std::exchange(open_arrivers_, {});
+  if (std::exchange(has_bytes_, false)) completed_arrivers_.clear();
   if (const auto bytes = bytes_.find(phase_ - 1); bytes != bytes_.end() && bytes->second.expected == bytes->second.delivered) {
     bytes_.erase(bytes);
   }
@@ -45,11 +48,13 @@ bool MbarrierObject::advanceIfDone() {
 
 void MbarrierObject::expect(std::int64_t bytes, EventId event) {
   transactions_ += bytes;
+  has_bytes_ = true;
   events_.push_back(event);
 }
 
 bool MbarrierObject::complete(std::int64_t bytes, EventId event) {
   transactions_ -= bytes;
+  has_bytes_ = true;
   events_.push_back(event);
   return advanceIfDone();
 }

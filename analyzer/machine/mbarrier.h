@@ -58,6 +58,11 @@ class MbarrierObject {
   void raisePending() { ++pending_; }
   /// No arrival and no byte of the open phase is outstanding.
   bool isIdle() const { return pending_ == expected_ && transactions_ == 0; }
+  /// Who arrived in the last completed phase. Whoever knows all of them to have arrived knows it to be over; empty for
+  /// a phase that waited for bytes as well.
+  struct Arriver { std::uint16_t warp = 0; Epoch epoch = 0; };
+  void noteArriver(std::uint16_t warp, Epoch epoch) { open_arrivers_.push_back({warp, epoch}); }
+  const std::vector<Arriver>& completedArrivers() const { return completed_arrivers_; }
   /// True when an arrival with this count would go below zero.
   bool wouldUnderflow(std::uint32_t count) const { return count > pending_; }
 
@@ -112,6 +117,8 @@ class MbarrierObject {
   std::vector<EventId> events_;
   struct Released { Clock own, remote; } open_, completed_;
   std::map<Phase, PhaseBytes> bytes_;
+  std::vector<Arriver> open_arrivers_, completed_arrivers_;
+  bool has_bytes_ = false;  ///< in the open phase
   std::vector<Waiter> waiters_, lapped_;
   std::vector<PendingExpect> pending_expects_;
   std::vector<EventId> late_expects_;

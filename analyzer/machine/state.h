@@ -73,6 +73,7 @@ struct Warp {
   CopyGroups bulk, bulk_reads;       ///< bulk groups: complete, and with their sources read (wait_group.read)
   CopyGroups tensor_loads, tensor_stores;  ///< tcgen05.ld and .st, up to their waits
   CopyGroups mma;                    ///< wgmma groups; all lanes alike
+  std::map<std::uint32_t, Clock> mma_issued;  ///< by committed groups: what had come before the last of them
   std::size_t multiplications = 0;   ///< wgmma.mma_async executed
   std::vector<std::uint32_t> pending_mma;  ///< tcgen05 operations that no commit covers yet (EventLog::op)
   std::vector<Lanes> registers;

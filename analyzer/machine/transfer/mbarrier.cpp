@@ -3,6 +3,8 @@
 //
 // Asynchronous arrivals are delivered at once: a canonical choice among the legal moments. What it must not hide, a
 // phase that could complete without them, is what the pending count of the object decides, whatever the moment.
+#include <algorithm>
+
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/executor.h"
 #include "analyzer/machine/token.h"
@@ -89,6 +91,18 @@ void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes
   wakePollers();
 }
 
+// The thread knows the first `completed` phases to be over: somebody told it, or it knows all arrivals of the last one to
+// have been made. Lanes of a warp that arrive together at the barriers of several CTAs count as one.
+bool Executor::isPhaseOver(const Warp& warp, unsigned lane, const MbarrierObject& object, Phase completed) const {
+  const Clock& clock = warp.clock.of(lane);
+  if (clock.atTime(object.actor()) >= completed) return true;
+  const auto& arrivers = object.completedArrivers();
+  if (completed != object.phase() || arrivers.empty()) return false;
+  return std::all_of(arrivers.begin(), arrivers.end(), [&](const MbarrierObject::Arriver& arriver) {
+    return arriver.warp == warp.id || clock.reachesWarp(arriver.warp * kWarpSize, arriver.epoch);
+  });
+}
+
 // An arrival counts for whatever phase is open when it comes. It is sure to be the one that the canonical schedule met
 // only if the thread knows all earlier phases to be complete; likewise a wait by parity, which a phase two turns
 // earlier would satisfy as well.
@@ -96,7 +110,7 @@ void Executor::checkPhaseKnown(const Step& step, const MbarrierObject& object, c
                                Phase completed, EventId event, Misuse::Kind kind) {
   if (completed <= object.firstPhase()) return;
   forEachLane(lanes, [&](unsigned lane) {
-    if (step.warp.clock.of(lane).atTime(object.actor()) >= completed) return;
+    if (isPhaseOver(step.warp, lane, object, completed)) return;
     addMisuse(step, {.kind = kind, .event = event, .lanes = laneBit(lane), .address = reported(named),
                      .value = completed - object.firstPhase(), .other = object.initEvent()});
   });
@@ -110,6 +124,7 @@ bool Executor::arriveLanes(const Step& step, MbarrierObject& object, const Named
       addMisuse(step, {.kind = Misuse::Kind::kOverArrival, .event = event, .lanes = lanes, .address = reported(named),
                        .value = count, .wanted = object.pending(), .other = object.initEvent()});
     }
+    object.noteArriver(step.warp.id, outcome_.log[event].epoch);
     object.settleExpects([&](const MbarrierObject::PendingExpect& expect) {
       return step.warp.clock.knows(View::kTime, lane, expect.warp * kWarpSize + expect.lane, expect.epoch);
     });

@@ -12,6 +12,7 @@ namespace handoff::machine {
 namespace {
 
 constexpr std::uint32_t kWarpsPerWarpgroup = 4;
+constexpr std::size_t kMaxPendingGroups = 8;
 
 }  // namespace
 
@@ -64,6 +65,19 @@ void Executor::multiply(const Step& step) {
   }
 }
 
+// What the multiplications of these groups are done with, all four warps have issued: so they have come that far.
+void Executor::learnWarpgroup(const Step& step, std::uint32_t groups) {
+  Warp& warp = step.warp;
+  const std::size_t first = warp.id - warp.rank % kWarpsPerWarpgroup;
+  for (std::size_t w = first; w < first + kWarpsPerWarpgroup && w < run_.cluster.warps.size(); ++w) {
+    const Warp& other = run_.cluster.warps[w];
+    if (w == warp.id || other.cta != warp.cta) continue;
+    if (const auto issued = other.mma_issued.find(groups); issued != other.mma_issued.end()) {
+      warp.clock.learnTime(step.lanes, issued->second);
+    }
+  }
+}
+
 // False: the fragment waits at this instruction for the rest of its warpgroup.
 bool Executor::waitForWarpgroup(const Step& step, std::uint32_t groups) {
   const Warp& warp = step.warp;
@@ -86,6 +100,9 @@ void Executor::operator()(const ptx::Wgmma& effect, const Step& step) {
     case ptx::WgmmaOp::kFence: log(step, EventKind::kMmaFence, step.lanes); return;
     case ptx::WgmmaOp::kCommit:
       warp.mma.commit(kAllLanes);
+      // A wait leaves at most seven groups pending (CuTe), so older ones are of no use any more.
+      warp.clock.publishTime(step.lanes, warp.mma_issued[warp.mma.committed(0)]);
+      if (warp.mma_issued.size() > kMaxPendingGroups + 1) warp.mma_issued.erase(warp.mma_issued.begin());
       log(step, EventKind::kMmaCommit, step.lanes, warp.mma.committed(0));
       progress();
       return wakePollers();
@@ -98,6 +115,7 @@ void Executor::operator()(const ptx::Wgmma& effect, const Step& step) {
   if (committed > allowed && !waitForWarpgroup(step, committed - allowed)) return;
   const EventId event = log(step, EventKind::kMmaWait, step.lanes, allowed);
   warp.mma.waitGroup(kAllLanes, allowed, event, warp.clock.epoch());
+  if (committed > allowed) learnWarpgroup(step, committed - allowed);
   // The warp executes the wait together, after all of its earlier loads have returned.
   warp.clock.settleLoads(step.lanes, View::kConverged);
 }
