@@ -254,7 +254,7 @@ TEST(HangText, MbarrierCountsArrivalsAndShowsItsInitialisation) {
 TEST(HangText, BytesThatNeverComeAreNamed) {
   const auto list = findings(init(64) + "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n" + waitFor(0));
   ASSERT_THAT(list, SizeIs(1));
-  EXPECT_EQ(list[0].rule, "hang");
+  EXPECT_EQ(list[0].rule, "tx-count-mismatch");
   EXPECT_THAT(list[0].message, HasSubstr("1024 announced bytes never arrive"));
 }
 

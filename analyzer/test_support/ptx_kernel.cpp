@@ -23,7 +23,7 @@ constexpr const char* kFrame = R"(
 .reg .b64 %d<64>;
 .reg .f32 %f<16>;
 .reg .b32 %s, %t, %lane, %w, %n, %u;
-.reg .b64 %g, %in, %out;
+.reg .b64 %g, %in, %out, %map<4>;
 .shared .align 16 .b8 tile[16384];
 .shared .align 8 .b64 bar[4];
 .shared .align 4 .b32 flag[4];
@@ -45,10 +45,12 @@ mad.wide.u32 %g, %t, 16, %in;
 machine::Launch launchOf(const machine::Program& program, const Setup& setup) {
   machine::Launch launch{.grid = setup.grid,
                          .block = setup.block,
+                         .cluster = setup.cluster,
                          .block_index = setup.block_index,
                          .dynamic_shared_bytes = setup.dynamic_shared_bytes,
                          .param_bytes = {},
-                         .param_known = {}};
+                         .param_known = {},
+                         .tensor_maps = setup.tensor_maps};
   launch.param_bytes.assign(program.param_bytes, 0);
   launch.param_known.assign(program.param_bytes, true);
   const std::uint64_t words[] = {machine::bufferBase(0), machine::bufferBase(1), setup.n};
@@ -66,11 +68,18 @@ machine::Launch launchOf(const machine::Program& program, const Setup& setup) {
 }  // namespace
 
 std::string kernelText(std::string_view statements, const Setup& setup) {
+  std::string map_parameters, map_addresses;
+  for (unsigned map = 0; map < setup.map_parameters; ++map) {
+    const std::string parameter = "k_param_" + std::to_string(kUnknownParam + 1 + map);
+    const std::string reg = "%map" + std::to_string(map);
+    map_parameters += ", .param .align 64 .b8 " + parameter + "[128]";
+    map_addresses += "mov.b64 " + reg + ", " + parameter + ";\ncvta.param.u64 " + reg + ", " + reg + ";\n";
+  }
   return kHeader + setup.functions +
          "\n.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u32 k_param_2, .param "
-         ".u32 "
-         "k_param_3)\n{" +
-         kFrame + setup.declarations + kPrologue + std::string(statements) + "\nret;\n}\n";
+         ".u32 k_param_3" +
+         map_parameters + ")\n{" + kFrame + setup.declarations + kPrologue + map_addresses +
+         std::string(statements) + "\nret;\n}\n";
 }
 
 std::unique_ptr<ptx::Module> parseModule(const std::string& text) {

@@ -7,6 +7,7 @@
 //   %t   .b32  %tid.x        %lane  .b32  %laneid        %w  .b32  its warp, %t / 32
 //   %n   .b32  Setup::n      %u     .b32  a parameter whose value nobody knows
 //   %in, %out  .b64  two buffers that do not overlap
+//   %map0-3  .b64  generic addresses of the tensor maps in parameters, as many as Setup::map_parameters
 //   %p0-15 .pred, %h0-15 .b16, %r0-63 .b32, %d0-63 .b64, %f0-15 .f32
 // and in shared memory: tile (16 KiB, 16-byte aligned, the first byte of shared memory), bar (4 mbarriers),
 // flag (4 words).
@@ -14,12 +15,14 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyzer/diagnose/diagnose.h"
+#include "analyzer/machine/address.h"
 #include "analyzer/machine/machine.h"
 #include "analyzer/ptx/module.h"
 
@@ -30,13 +33,19 @@ inline constexpr std::uint32_t kTileBytes = 16 * 1024;
 struct Setup {
   machine::Dim3 block{32, 1, 1};
   machine::Dim3 grid{1, 1, 1};
+  machine::Dim3 cluster{1, 1, 1};
   machine::Dim3 block_index{0, 0, 0};
   std::uint32_t n = 4;
   std::uint64_t dynamic_shared_bytes = 0;
   std::string functions;     ///< before the kernel: .func definitions, module-scope variables
   std::string declarations;  ///< at the head of the kernel
+  unsigned map_parameters = 0;  ///< parameters behind the four that are CUtensorMaps
+  std::map<std::uint64_t, machine::TensorMap> tensor_maps;  ///< by generic address, as Launch::tensor_maps
   machine::RunOptions options{};
 };
+
+/// Generic address of the tensor map in a parameter, %map0 to %map3 of the statements.
+constexpr std::uint64_t mapAddress(unsigned index) { return machine::kParamWindow + 64 + 128 * index; }
 
 /// The text of a module with one kernel "k" around these statements.
 std::string kernelText(std::string_view statements, const Setup& setup = {});

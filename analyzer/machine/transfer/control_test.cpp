@@ -238,14 +238,14 @@ setp.ne.u32 %p1, %t, 0;
 @%p1 bra END;
 mbarrier.init.shared.b64 [bar], 1;
 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 1024;
-cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 1024, [bar];
+frobnicate.async.complete_tx [tile], [bar];
 WAIT:
 mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0;
 @!%p4 bra WAIT;
 END:
 )");
   EXPECT_THAT(test::rulesOf(ran), IsEmpty());
-  EXPECT_THAT(test::limitsOf(ran), ::testing::Contains(HasSubstr("cp.async.bulk")));
+  EXPECT_THAT(test::limitsOf(ran), ::testing::Contains(HasSubstr("frobnicate.async")));
 }
 
 TEST(Budget, EndlessLoopStopsWithALimit) {
