@@ -2,10 +2,14 @@
 // Phase accounting of mbarrier objects.
 #include "analyzer/machine/mbarrier.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace handoff::machine {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 MbarrierObject initialised(std::uint32_t count) {
   MbarrierObject object(64);
@@ -121,6 +125,166 @@ TEST(Mbarrier, IdleMeansNothingIsOutstanding) {
   EXPECT_TRUE(object.isIdle());
   object.arrive(1, 2);
   EXPECT_FALSE(object.isIdle());
+}
+
+TEST(Mbarrier, RemoteArrivalsHaveAClockOfTheirOwn) {
+  MbarrierObject object = initialised(1);
+  object.openRemoteClock().raise(5, 3);
+  object.arrive(1, 2);
+  EXPECT_EQ(object.completedRemoteClock().at(5), 3u);
+  EXPECT_EQ(object.completedClock().at(5), 0u);
+  EXPECT_EQ(object.openRemoteClock().at(5), 0u);
+}
+
+TEST(Mbarrier, SecondLifeForgetsClocksOfTheFirst) {
+  MbarrierObject object = initialised(2);
+  object.openClock().raise(5, 3);
+  object.openRemoteClock().raise(6, 3);
+  object.init(1, 2);
+  object.arrive(1, 3);
+  EXPECT_EQ(object.completedClock().at(5), 0u);
+  EXPECT_EQ(object.completedRemoteClock().at(6), 0u);
+  EXPECT_EQ(object.lives(), 2u);
+}
+
+// --- bytes by the phase that is meant ---
+
+TEST(MbarrierBytes, BalancedPhaseLeavesTheLedgerWhenItCompletes) {
+  MbarrierObject object = initialised(1);
+  object.bytesOf(0).expected += 64;
+  object.bytesOf(0).delivered += 64;
+  EXPECT_EQ(object.bytes().size(), 1u);
+  object.arrive(1, 2);
+  EXPECT_THAT(object.bytes(), IsEmpty());
+}
+
+TEST(MbarrierBytes, UnbalancedPhaseStays) {
+  MbarrierObject object = initialised(1);
+  object.bytesOf(0).delivered += 64;
+  object.arrive(1, 2);
+  ASSERT_EQ(object.bytes().size(), 1u);
+  EXPECT_EQ(object.bytes().at(0).delivered, 64);
+  EXPECT_EQ(object.bytes().at(0).expected, 0);
+}
+
+TEST(MbarrierBytes, PhasesAreCountedApart) {
+  MbarrierObject object = initialised(1);
+  object.bytesOf(0).expected = 16;
+  object.bytesOf(1).expected = 32;
+  EXPECT_EQ(object.bytes().at(0).expected, 16);
+  EXPECT_EQ(object.bytes().at(1).expected, 32);
+}
+
+// --- waiters that a phase leaves behind ---
+
+TEST(MbarrierWaiters, NextPhaseThatNobodyHoldsBackLapsTheWaiter) {
+  MbarrierObject object = initialised(1);
+  object.arrive(1, 2);
+  object.noteWaiter({.warp = 3, .phase = 0, .epoch = 5, .event = 7});
+  EXPECT_THAT(object.takeLapped(), IsEmpty());
+  object.arrive(1, 3);
+  const auto lapped = object.takeLapped();
+  ASSERT_EQ(lapped.size(), 1u);
+  EXPECT_EQ(lapped[0].event, 7u);
+  EXPECT_THAT(object.takeLapped(), IsEmpty()) << "told once";
+}
+
+TEST(MbarrierWaiters, ArrivalThatKnowsTheWaiterToBePastHoldsThePhaseBack) {
+  for (const View view : {View::kOrder, View::kPast, View::kTime}) {
+    MbarrierObject object = initialised(1);
+    object.arrive(1, 2);
+    object.noteWaiter({.warp = 3, .phase = 0, .epoch = 5, .event = 7});
+    object.openClock().raise(view, 3 * kWarpSize + 9, 5);
+    object.arrive(1, 3);
+    EXPECT_THAT(object.takeLapped(), IsEmpty()) << static_cast<int>(view);
+  }
+}
+
+TEST(MbarrierWaiters, RemoteArrivalDoesSo) {
+  MbarrierObject object = initialised(1);
+  object.arrive(1, 2);
+  object.noteWaiter({.warp = 3, .phase = 0, .epoch = 5, .event = 7});
+  object.openRemoteClock().raise(3 * kWarpSize, 5);
+  object.arrive(1, 3);
+  EXPECT_THAT(object.takeLapped(), IsEmpty());
+}
+
+TEST(MbarrierWaiters, ArrivalFromBeforeTheWaitDoesNot) {
+  MbarrierObject object = initialised(1);
+  object.arrive(1, 2);
+  object.noteWaiter({.warp = 3, .phase = 0, .epoch = 5, .event = 7});
+  object.openClock().raise(3 * kWarpSize, 4);
+  object.arrive(1, 3);
+  EXPECT_EQ(object.takeLapped().size(), 1u);
+}
+
+TEST(MbarrierWaiters, WaiterOfThePhaseJustCompletedIsNotLapped) {
+  MbarrierObject object = initialised(1);
+  object.arrive(1, 2);
+  object.arrive(1, 3);
+  object.noteWaiter({.warp = 3, .phase = 1, .epoch = 5, .event = 7});
+  EXPECT_THAT(object.takeLapped(), IsEmpty());
+}
+
+TEST(MbarrierWaiters, FirstWaitOfAWarpForAPhaseCounts) {
+  // Other lanes of the warp may ask again later; the phase is held back by what it knows of the first wait.
+  MbarrierObject object = initialised(1);
+  object.arrive(1, 2);
+  object.noteWaiter({.warp = 3, .phase = 0, .epoch = 5, .event = 7});
+  object.noteWaiter({.warp = 3, .phase = 0, .epoch = 9, .event = 8});
+  object.openClock().raise(3 * kWarpSize, 5);
+  object.arrive(1, 3);
+  EXPECT_THAT(object.takeLapped(), IsEmpty());
+}
+
+TEST(MbarrierWaiters, ArriversOfTheLastCompletedPhaseAreKnown) {
+  MbarrierObject object = initialised(2);
+  object.noteArriver(3, 5);
+  object.arrive(1, 2);
+  EXPECT_THAT(object.completedArrivers(), IsEmpty());
+  object.noteArriver(4, 6);
+  object.arrive(1, 3);
+  ASSERT_EQ(object.completedArrivers().size(), 2u);
+  EXPECT_EQ(object.completedArrivers()[1].warp, 4u);
+  EXPECT_EQ(object.completedArrivers()[1].epoch, 6u);
+}
+
+TEST(MbarrierWaiters, PhaseThatWaitsForBytesIsNotKnownByItsArrivers) {
+  MbarrierObject object = initialised(1);
+  object.noteArriver(3, 5);
+  object.expect(16, 2);
+  object.arrive(1, 2);
+  object.complete(16, 3);
+  EXPECT_THAT(object.completedArrivers(), IsEmpty());
+  object.noteArriver(3, 7);
+  object.arrive(1, 4);
+  EXPECT_EQ(object.completedArrivers().size(), 1u) << "the next phase has no bytes";
+}
+
+// --- expected bytes after the last arrival ---
+
+TEST(MbarrierExpects, ArrivalThatKnowsTheExpectSettlesIt) {
+  MbarrierObject object = initialised(1);
+  object.notePendingExpect({.warp = 0, .lane = 2, .epoch = 4, .event = 9});
+  object.settleExpects([](const MbarrierObject::PendingExpect& expect) { return expect.lane == 2; });
+  object.arrive(1, 3);
+  EXPECT_THAT(object.takeLateExpects(), IsEmpty());
+}
+
+TEST(MbarrierExpects, PhaseThatCompletesWithoutItMakesItLate) {
+  MbarrierObject object = initialised(1);
+  object.notePendingExpect({.warp = 0, .lane = 2, .epoch = 4, .event = 9});
+  object.settleExpects([](const MbarrierObject::PendingExpect&) { return false; });
+  object.arrive(1, 3);
+  EXPECT_THAT(object.takeLateExpects(), ElementsAre(9u));
+  EXPECT_THAT(object.takeLateExpects(), IsEmpty());
+}
+
+TEST(MbarrierExpects, OpenPhaseSaysNothingYet) {
+  MbarrierObject object = initialised(2);
+  object.notePendingExpect({.warp = 0, .lane = 2, .epoch = 4, .event = 9});
+  object.arrive(1, 3);
+  EXPECT_THAT(object.takeLateExpects(), IsEmpty());
 }
 
 }  // namespace
