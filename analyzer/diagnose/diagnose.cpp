@@ -57,6 +57,7 @@ class ConflictReporter {
     addWait(finding);
     finding.witness = witnessOf(run_, conflict_.first, conflict_.second, place_);
     diagnosis.edits = editsFor(run_, conflict_, cause_);
+    diagnosis.last_event = conflict_.second.event;
     return diagnosis;
   }
 
@@ -326,7 +327,8 @@ std::vector<Diagnosis> diagnose(const Run& run) {
   if (run.outcome.has_unmodelled) {
     // What is missing may be what could not be executed: no longer a finding, but worth a look.
     for (Diagnosis& diagnosis : result) {
-      if (findRule(diagnosis.finding.rule)->group == "shape") continue;
+      const bool is_before = diagnosis.last_event != 0 && diagnosis.last_event < run.outcome.unmodelled_from;
+      if (is_before || findRule(diagnosis.finding.rule)->group == "shape") continue;
       diagnosis.finding.severity = Severity::kNote;
       diagnosis.finding.message += " (unless an instruction that is not modelled sees to it)";
     }

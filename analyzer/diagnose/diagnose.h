@@ -38,6 +38,8 @@ struct Diagnosis {
   std::uint32_t primary_instr = 0;   ///< into Program::function.instructions
   std::uint32_t secondary_instr = 0;
   std::vector<Edit> edits;
+  /// The last event that the finding rests on; 0: it rests on the whole run.
+  machine::EventId last_event = 0;
 };
 
 /// Findings of one run. Conflicts that follow from another one's cause are folded into it.

@@ -53,14 +53,8 @@ class Editor {
  private:
   std::uint32_t instrOf(EventId id) const { return run_.program.ops[run_.outcome.log[id].op].instr; }
 
-  std::string lineOf(std::uint32_t instr) const {
-    const SourceStack& stack = run_.program.stackOf(instr);
-    if (!stack.empty()) return " before line " + std::to_string(stack.back().pos.line);
-    return " before line " + std::to_string(run_.program.function.instructions[instr].ptx_line) + " of the PTX";
-  }
-
   void insert(std::uint32_t at, std::string opcode, std::string what, std::string source) {
-    Edit edit{.at = at, .opcode = std::move(opcode), .description = "insert " + what + lineOf(at),
+    Edit edit{.at = at, .opcode = std::move(opcode), .description = "insert " + what,
               .source_text = std::move(source)};
     if (edit.opcode == "bar.sync") edit.has_immediate = true;
     edits_.push_back(std::move(edit));
@@ -94,7 +88,7 @@ class Editor {
   void bulkWait(bool is_read) {
     const std::string opcode = is_read ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group";
     const auto insertWait = [&](std::uint32_t at) {
-      Edit edit{.at = at, .opcode = opcode, .has_immediate = true, .description = "insert " + opcode + " 0" + lineOf(at),
+      Edit edit{.at = at, .opcode = opcode, .has_immediate = true, .description = "insert " + opcode + " 0",
                 .source_text = "asm volatile(\"" + opcode + " 0;\" ::: \"memory\");"};
       edits_.push_back(std::move(edit));
     };
@@ -111,7 +105,7 @@ class Editor {
     });
     const std::uint32_t at = instrOf(release != 0 ? release : conflict_.second.event);
     edits_.push_back({.at = at, .opcode = "wgmma.wait_group.sync.aligned", .has_immediate = true,
-                      .description = "insert wgmma.wait_group 0" + lineOf(at),
+                      .description = "insert wgmma.wait_group 0",
                       .source_text = "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");"});
   }
 

@@ -315,6 +315,11 @@ void reportMisuses(const Run& run, std::vector<Diagnosis>& result) {
   for (const Misuse& misuse : run.outcome.misuses) {
     if (misuse.kind == Misuse::Kind::kLeakedAtExit && has_wait_finding) continue;
     result.push_back(MisuseReporter(run, misuse).report());
+    // What is found out at the end rests on all of the run.
+    const bool is_at_end = misuse.kind == Misuse::Kind::kLeakedAtExit || misuse.kind == Misuse::Kind::kUndrainedAtExit ||
+                           misuse.kind == Misuse::Kind::kPeerMayHaveExited || misuse.kind == Misuse::Kind::kByteMismatch ||
+                           misuse.kind == Misuse::Kind::kTensorMemoryLeak || misuse.kind == Misuse::Kind::kLappedWait;
+    result.back().last_event = is_at_end ? 0 : misuse.event;
     result.back().finding.may_follow = isAboutPhases(misuse.kind);
   }
 }

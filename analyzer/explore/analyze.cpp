@@ -142,7 +142,8 @@ class KernelAnalysis {
     const diagnose::Run run{program, scenario.launch, outcome, scenario.names};
     std::vector<Diagnosis> all = diagnose::diagnose(run);
     for (Diagnosis& diagnosis : all) {
-      if (undecided != 0 && diagnosis.finding.severity != Severity::kNote) {
+      const bool is_before = diagnosis.last_event != 0 && diagnosis.last_event < outcome.assumed_from;
+      if (undecided != 0 && !is_before && diagnosis.finding.severity != Severity::kNote) {
         // The assumed outcomes of several branches need not go together.
         diagnosis.finding.severity = Severity::kNote;
         diagnosis.finding.message += " (on a path that was assumed for data not known before the launch)";

@@ -46,10 +46,8 @@ Executor::Setup Executor::neededSetup() const {
 }
 
 Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup)
-    : run_(program, launch, options), program_(run_.program), launch_(run_.launch), options_(run_.options),
-      outcome_(run_.outcome), setup_(std::move(setup)), needed_granule_(setup_.granule), order_(run_),
+    : Core(program, launch, options), setup_(std::move(setup)), needed_granule_(setup_.granule),
       races_(run_, order_, setup_.tracked) {
-  unknown_lanes_.unknown = kAllLanes;
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                   std::chrono::duration<double>(options.max_seconds));
@@ -438,12 +436,6 @@ void Executor::reportLeaks() {
     report(warp, warp.copies, EventKind::kCopy, Misuse::Kind::kLeakedAtExit);
     report(warp, warp.bulk_reads, EventKind::kBulk, Misuse::Kind::kUndrainedAtExit);
   }
-}
-
-void Executor::addMisuse(const Step& step, Misuse misuse) {
-  misuse.op = step.index;
-  misuse.warp = step.warp.id;
-  if (misused_.emplace(step.op.site, static_cast<int>(misuse.kind)).second) outcome_.misuses.push_back(misuse);
 }
 
 }  // namespace handoff::machine

@@ -6,18 +6,17 @@
 #include <set>
 #include <tuple>
 
-#include "analyzer/machine/address.h"
+#include "analyzer/machine/core.h"
 #include "analyzer/machine/matrix_operand.h"
-#include "analyzer/machine/order.h"
 #include "analyzer/machine/races.h"
-#include "analyzer/machine/run_state.h"
 #include "analyzer/machine/tensor_boxes.h"
 #include "analyzer/machine/used_reads.h"
 
 namespace handoff::machine {
 
-class Executor {
+class Executor : private Core {
  public:
+  using Core::Step;
   struct Setup {
     Buffers tracked;         ///< global buffers that need a shadow
     unsigned granule = 16;   ///< bytes of a shadow cell
@@ -32,14 +31,6 @@ class Executor {
   Setup neededSetup() const;
 
   // One overload per ptx::Effect; each leaves the fragment at the next instruction, or waiting.
-  struct Step {
-    Warp& warp;
-    std::size_t fragment;   ///< index; fragments move when lanes split
-    const Op& op;
-    OpIndex index;
-    LaneMask lanes;         ///< whose guard holds
-  };
-
   void operator()(const ptx::Unmodelled&, const Step& step);
   void operator()(const ptx::Alu& effect, const Step& step);
   void operator()(const ptx::Opaque&, const Step& step);
@@ -79,7 +70,7 @@ class Executor {
   void operator()(const ptx::TensormapEdit&, const Step& step);
   void operator()(const ptx::Wgmma& effect, const Step& step);
   void operator()(const ptx::Tcgen05& effect, const Step& step);
-  // Programmatic dependent launch orders whole grids; inside the one that runs it changes nothing.
+  // Programmatic dependent launch orders whole grids, not what happens inside of one.
   void operator()(const ptx::GridDepControl&, const Step&) {}
   void operator()(const ptx::ClusterLaunchControl& effect, const Step& step);
 
@@ -110,22 +101,7 @@ class Executor {
   bool skipSilentRegion(const Step& step, LaneMask unknown);
   struct SilentRegion { bool is_silent = false; std::vector<Slot> written; };
   const SilentRegion& silentRegion(OpIndex branch);
-  void notModelled(const Step& step);
-  void forgetDestinations(const Step& step);
-
-  // --- operands ---
   void assignRank(const Step& step);
-  const Lanes& value(const Warp& warp, Slot slot) const {
-    if (slot == kNoSlot) return unknown_lanes_;
-    return slot & kConstantBit ? program_.constants[slot & ~kConstantBit] : warp.registers[slot];
-  }
-  const Arg& arg(const Op& op, unsigned i) const { return program_.args[op.first_arg + i]; }
-  void assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask);
-  void assignUnknown(Warp& warp, const Arg& destination, LaneMask mask);
-  /// Address words of an address operand (base + offset), in the space of the base.
-  Lanes addressWords(const Warp& warp, const Arg& operand) const;
-  unsigned addressOperand(const Op& op, unsigned from = 0) const;
-  std::optional<std::uint64_t> uniformValue(const Warp& warp, const Arg& operand, LaneMask lanes) const;
 
   // --- memory (transfer/memory.cpp) ---
   struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
@@ -145,11 +121,8 @@ class Executor {
   Bytes* privateBytes(Warp& warp, unsigned lane, ptx::Space space, std::uint64_t& address);
   /// The CTA whose shared memory holds all of these bytes; null, and a limit or a misuse, when none does.
   Cta* checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
-  std::vector<const Arg*> elements(const Arg& operand) const;
   void acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem);
   void releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw);
-
-  EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
 
   // --- barriers, cp.async (transfer/barrier.cpp, cluster.cpp, copy.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
@@ -215,8 +188,6 @@ class Executor {
   void gatherBox(const Step& step, const BulkOperands& operands, unsigned lane, std::uint64_t map, std::uint64_t place,
                  std::uint64_t room);
   std::uint64_t mapAddress(const Step& step, const Arg& map, unsigned lane) const;
-  std::string mapName(std::uint64_t address) const;
-  void unknownCopy(const Step& step);
   void useTensormap(const Step& step, std::uint64_t map, EventId event, unsigned lane);
   void fenceTensormap(const Step& step);
 
@@ -228,9 +199,6 @@ class Executor {
   void releaseInits(const Warp& warp, unsigned lane, Clock& target);
   void holdForCopy(Cta& cta, EventId event, const AsyncOp& op, bool is_source);
   void reportLifetimes();
-  std::uint64_t reportedAddress(const Cta& cta, std::uint64_t address) const {
-    return run_.cluster.ctas.size() > 1 ? inCluster(cta.rank, address) : address;
-  }
 
   // --- tensor cores (transfer/wgmma.cpp, tcgen05.cpp) ---
   void multiply(const Step& step);
@@ -258,29 +226,17 @@ class Executor {
   void watchStep(Warp& warp, const Op& op, LaneMask lanes);
   void watchLoad(Warp& warp, const Op& op, OpIndex index);
 
-  void addMisuse(const Step& step, Misuse misuse);
-  void addLimit(std::string reason, std::uint32_t instr) { run_.addLimit(std::move(reason), instr); }
-  Cta& ctaOf(const Step& step) { return run_.cluster.ctaOf(step.warp); }
-
-  RunState run_;
-  const Program& program_;
-  const Launch& launch_;
-  const RunOptions& options_;
-  Outcome& outcome_;
   const Setup setup_;
   unsigned needed_granule_;
   BoxFinder box_finder_;
-  const Order order_;
   RaceChecker races_;
   ReadWatch* watch_ = nullptr;
-  Lanes unknown_lanes_;
   std::uint64_t progress_ = 0;
   ActorId next_actor_ = 0;
   bool is_stopped_ = false;
   std::chrono::steady_clock::time_point deadline_;
   std::vector<SilentRegion> silent_regions_;
   std::vector<std::uint8_t> silent_known_;
-  std::set<std::tuple<std::uint32_t, int>> misused_;  ///< by site
   std::set<OpIndex> out_of_range_;
   std::set<std::tuple<std::uint16_t, OpIndex, std::uint64_t, Phase>> failed_polls_;  ///< RunOptions::fail_first_polls
   std::vector<Access> undrained_;                       ///< bulk stores to global memory

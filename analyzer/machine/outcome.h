@@ -107,6 +107,8 @@ struct Outcome {
   std::vector<RunLimit> limits;
   /// An instruction was met that could not be executed. It may order what the run then takes for unordered.
   bool has_unmodelled = false;
+  /// Events from here on came after such an instruction, or after a decision on data that is not known; 0: none did.
+  EventId unmodelled_from = 0, assumed_from = 0;
   bool has_trapped = false;         ///< a thread met a trap or a failed assertion: the kernel ends there
   std::uint64_t steps = 0;          ///< executed warp instructions
   std::uint32_t exited_threads = 0; ///< threads that had left when the run hung

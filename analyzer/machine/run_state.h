@@ -24,6 +24,14 @@ struct RunState {
 
   EventLog& log() { return outcome.log; }
   const EventLog& log() const { return outcome.log; }
+  /// From here on the run is about something that may not be what the program does.
+  void noteUnmodelled() {
+    outcome.has_unmodelled = true;
+    if (outcome.unmodelled_from == 0) outcome.unmodelled_from = outcome.log.end();
+  }
+  void noteAssumption() {
+    if (outcome.assumed_from == 0) outcome.assumed_from = outcome.log.end();
+  }
   /// Names a limit once for each instruction.
   void addLimit(std::string reason, std::uint32_t instr) {
     if (limited_.emplace(reason, instr).second) outcome.limits.push_back({std::move(reason), instr});

@@ -110,11 +110,9 @@ void renderWitness(TextWriter& out, const diagnose::Finding& finding, const std:
 
 void renderRepair(TextWriter& out, const diagnose::Repair& repair, const std::string& file) {
   const SourcePos pos = out.paths().ownPos(repair.stack);
-  std::string where = out.shortPosition(pos, file);
-  const bool is_named =
-      !where.empty() && repair.description.find("line " + std::to_string(pos.line)) != std::string::npos;
-  where = where.empty() || is_named ? "" : " (" + where + ")";
-  field(out, "fix", repair.description + where + "; re-run with it, the finding is gone");
+  const std::string where = out.shortPosition(pos, file);
+  const std::string place = where.empty() ? "" : repair.insert_before.empty() ? " (" + where + ")" : " before " + where;
+  field(out, "fix", repair.description + place + "; re-run with it, the finding is gone");
   if (!repair.insert_before.empty())
     out.line("           " + out.styled(Style::kGood, "+ " + repair.insert_before));
 }

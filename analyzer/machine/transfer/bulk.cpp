@@ -186,12 +186,6 @@ void Executor::bulkLane(const Step& step, const BulkOperands& operands, EventId 
   }
 }
 
-// Where the copy goes, or which barrier it completes on, is not known: nothing after it can be relied on.
-void Executor::unknownCopy(const Step& step) {
-  outcome_.has_unmodelled = true;
-  addLimit("an operand of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch", step.op.instr);
-}
-
 void Executor::operator()(const ptx::BulkCopy& effect, const Step& step) {
   const BulkOperands operands = bulkOperands(step);
   if (!operands.is_valid) return notModelled(step);

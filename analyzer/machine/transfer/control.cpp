@@ -42,6 +42,7 @@ void Executor::split(const Step& step, LaneMask taken, OpIndex target) {
 }
 
 LaneMask Executor::decideUnknown(const Step& step, LaneMask unknown) {
+  run_.noteAssumption();
   const bool is_branch = std::holds_alternative<ptx::Branch>(step.op.decoded->effect);
   bool holds = options_.take_unknown_branches;
   const bool leaves = step.op.leaves_loop_on_taken || step.op.leaves_loop_on_fallthrough;
@@ -126,16 +127,11 @@ void Executor::operator()(const ptx::BranchIndexed&, const Step& step) {
   const auto& targets = program_.branch_tables[step.op.table];
   const auto index = uniformValue(step.warp, arg(step.op, 0), step.lanes);
   if (!index || targets.empty()) {
+    run_.noteAssumption();
     addLimit("an indexed branch whose index is unknown or differs by thread; its first target was taken", step.op.instr);
     return branchTo(step.warp, step.fragment, targets.empty() ? kNoOp : targets[0]);
   }
   branchTo(step.warp, step.fragment, *index < targets.size() ? targets[*index] : kNoOp);
-}
-
-void Executor::notModelled(const Step& step) {
-  outcome_.has_unmodelled = true;
-  addLimit("'" + step.op.decoded->opcode + "' is not modelled", step.op.instr);
-  forgetDestinations(step);
 }
 
 void Executor::operator()(const ptx::Unmodelled&, const Step& step) { notModelled(step); }
@@ -155,7 +151,7 @@ void Executor::operator()(const ptx::Call&, const Step& step) {
       return;
     }
   }
-  outcome_.has_unmodelled = true;
+  run_.noteUnmodelled();
   addLimit("the call to " + name + " is not modelled", step.op.instr);
 }
 

@@ -10,6 +10,15 @@ namespace {
 constexpr std::uint64_t kParamSpaceEnd = 0x1'0000;
 constexpr std::uint64_t kGatheredRows = 4;
 
+std::string mapName(const Program& program, std::uint64_t address) {
+  for (std::size_t param = program.param_offset.size(); param-- > 0;) {
+    if (address >= kParamWindow + program.param_offset[param] && address < kParamWindow + program.param_bytes) {
+      return "in kernel parameter " + std::to_string(param);
+    }
+  }
+  return "in global memory";
+}
+
 }  // namespace
 
 std::uint64_t Executor::mapAddress(const Step& step, const Arg& map, unsigned lane) const {
@@ -40,19 +49,10 @@ std::optional<std::uint64_t> Executor::boxBytes(const Step& step, const BulkOper
     return std::nullopt;
   }
   if (assumed->second == 0) return std::nullopt;
-  addLimit("nothing says how large the box of the tensor map " + mapName(address) + " is: " +
+  addLimit("nothing says how large the box of the tensor map " + mapName(program_, address) + " is: " +
                std::to_string(assumed->second) + " bytes are assumed, which is what the barriers expect",
            step.op.instr);
   return assumed->second;
-}
-
-std::string Executor::mapName(std::uint64_t address) const {
-  for (std::size_t param = program_.param_offset.size(); param-- > 0;) {
-    if (address >= kParamWindow + program_.param_offset[param] && address < kParamWindow + program_.param_bytes) {
-      return "in kernel parameter " + std::to_string(param);
-    }
-  }
-  return "in global memory";
 }
 
 // This run only finds out how large the boxes are (tensor_boxes.h): from here on no barrier waits for bytes.
@@ -98,7 +98,7 @@ void Executor::operator()(const ptx::TensorCopy& effect, const Step& step) {
       if (operands.barrier == BulkOperands::kNone) outcome_.log.addOp({.event = event, .lane = lane, .group = step.warp.bulk.openGroup(lane)});
       return;
     }
-    outcome_.has_unmodelled = true;
+    run_.noteUnmodelled();
     addLimit("nothing says how large the box of a tensor map is; name it with "
              "'// handoff: tensormap NAME box=64x128xbf16' above the kernel", step.op.instr);
   });

@@ -62,7 +62,7 @@ void Executor::transact(const Step& step, const ptx::Mbarrier& effect, const Nam
   if (object == nullptr) return;
   if (!bytes) {
     addLimit("the bytes of '" + step.op.decoded->opcode + "' are not known before the launch", step.op.instr);
-    outcome_.has_unmodelled = true;
+    run_.noteUnmodelled();
     return;
   }
   const auto count = static_cast<std::int64_t>(*bytes & 0xffffffff);

@@ -46,7 +46,7 @@ void Executor::multiply(const Step& step) {
     const auto descriptor = uniformValue(warp, arg(step.op, operand), step.lanes);
     if (!descriptor) {
       addLimit("a matrix descriptor of '" + step.op.decoded->opcode + "' is not known before the launch", step.op.instr);
-      outcome_.has_unmodelled = true;
+      run_.noteUnmodelled();
       return 0;
     }
     readOperand(step, event, operandRanges(step.index, is_b, *descriptor, shape));

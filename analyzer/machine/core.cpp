@@ -1,10 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing of operands, and the log.
-#include "analyzer/machine/executor.h"
+// Operands, the log, and what cannot be executed.
+#include "analyzer/machine/core.h"
 
 namespace handoff::machine {
 
-EventId Executor::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value, bool is_strong) {
+Core::Core(const Program& program, const Launch& launch, const RunOptions& options)
+    : run_(program, launch, options), program_(run_.program), launch_(run_.launch), options_(run_.options),
+      outcome_(run_.outcome), order_(run_) {
+  unknown_lanes_.unknown = kAllLanes;
+}
+
+void Core::addMisuse(const Step& step, Misuse misuse) {
+  misuse.op = step.index;
+  misuse.warp = step.warp.id;
+  if (misused_.emplace(step.op.site, static_cast<int>(misuse.kind)).second) outcome_.misuses.push_back(misuse);
+}
+
+void Core::notModelled(const Step& step) {
+  run_.noteUnmodelled();
+  addLimit("'" + step.op.decoded->opcode + "' is not modelled", step.op.instr);
+  forgetDestinations(step);
+}
+
+// Where the copy goes, or which barrier it completes on, is not known: nothing after it can be relied on.
+void Core::unknownCopy(const Step& step) {
+  run_.noteUnmodelled();
+  addLimit("an operand of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch", step.op.instr);
+}
+
+EventId Core::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value, bool is_strong) {
   return outcome_.log.add({.op = step.index,
                            .site = step.op.site,
                            .pass = ++step.warp.passes[step.index],
@@ -16,7 +40,7 @@ EventId Executor::log(const Step& step, EventKind kind, LaneMask lanes, std::uin
                            .is_strong = is_strong});
 }
 
-void Executor::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask) {
+void Core::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask) {
   if (destination.kind != Arg::Kind::kSlot || destination.slot == kNoSlot) return;
   Lanes& target = warp.registers[destination.slot];
   if (mask == kAllLanes) {
@@ -29,7 +53,7 @@ void Executor::assign(Warp& warp, const Arg& destination, const Lanes& lanes, La
   target.unknown = (target.unknown & ~mask) | (lanes.unknown & mask);
 }
 
-void Executor::assignUnknown(Warp& warp, const Arg& destination, LaneMask mask) {
+void Core::assignUnknown(Warp& warp, const Arg& destination, LaneMask mask) {
   // The result of a call that stayed one is a .param variable: its operand is a constant, the variable's address.
   const bool is_register = destination.kind == Arg::Kind::kSlot && destination.slot < warp.registers.size();
   if (is_register) {
@@ -40,11 +64,11 @@ void Executor::assignUnknown(Warp& warp, const Arg& destination, LaneMask mask) 
   }
 }
 
-void Executor::forgetDestinations(const Step& step) {
+void Core::forgetDestinations(const Step& step) {
   for (std::uint32_t d = 0; d < step.op.dst_count; ++d) assignUnknown(step.warp, arg(step.op, d), step.lanes);
 }
 
-Lanes Executor::addressWords(const Warp& warp, const Arg& operand) const {
+Lanes Core::addressWords(const Warp& warp, const Arg& operand) const {
   Lanes words = value(warp, operand.slot);
   if (operand.offset != 0) {
     for (std::uint64_t& word : words.word) word += static_cast<std::uint64_t>(operand.offset);
@@ -52,13 +76,13 @@ Lanes Executor::addressWords(const Warp& warp, const Arg& operand) const {
   return words;
 }
 
-unsigned Executor::addressOperand(const Op& op, unsigned from) const {
+unsigned Core::addressOperand(const Op& op, unsigned from) const {
   unsigned i = from;
   while (i < op.arg_count && arg(op, i).kind != Arg::Kind::kAddress) ++i;
   return i;
 }
 
-std::optional<std::uint64_t> Executor::uniformValue(const Warp& warp, const Arg& operand, LaneMask lanes) const {
+std::optional<std::uint64_t> Core::uniformValue(const Warp& warp, const Arg& operand, LaneMask lanes) const {
   if (operand.kind != Arg::Kind::kSlot) return std::nullopt;
   const Lanes& words = value(warp, operand.slot);
   if ((words.unknown & lanes) != 0 || lanes == 0) return std::nullopt;
@@ -68,7 +92,7 @@ std::optional<std::uint64_t> Executor::uniformValue(const Warp& warp, const Arg&
   return same ? std::optional(first) : std::nullopt;
 }
 
-std::vector<const Arg*> Executor::elements(const Arg& operand) const {
+std::vector<const Arg*> Core::elements(const Arg& operand) const {
   std::vector<const Arg*> list;
   if (operand.kind == Arg::Kind::kVector) {
     for (std::uint32_t i = 0; i < operand.count; ++i) list.push_back(&program_.args[operand.first + i]);

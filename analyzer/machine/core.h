@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every transfer function stands on: the state of the run, the operands of the instruction at hand, and the log.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/machine/order.h"
+#include "analyzer/machine/run_state.h"
+
+namespace handoff::machine {
+
+class Core {
+ public:
+  /// One instruction that some lanes of a warp execute.
+  struct Step {
+    Warp& warp;
+    std::size_t fragment;   ///< index; fragments move when lanes split
+    const Op& op;
+    OpIndex index;
+    LaneMask lanes;         ///< whose guard holds
+  };
+
+ protected:
+  Core(const Program& program, const Launch& launch, const RunOptions& options);
+
+  const Lanes& value(const Warp& warp, Slot slot) const {
+    if (slot == kNoSlot) return unknown_lanes_;
+    return slot & kConstantBit ? program_.constants[slot & ~kConstantBit] : warp.registers[slot];
+  }
+  const Arg& arg(const Op& op, unsigned i) const { return program_.args[op.first_arg + i]; }
+  void assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask);
+  void assignUnknown(Warp& warp, const Arg& destination, LaneMask mask);
+  /// Address words of an address operand (base + offset), in the space of the base.
+  Lanes addressWords(const Warp& warp, const Arg& operand) const;
+  unsigned addressOperand(const Op& op, unsigned from = 0) const;
+  std::optional<std::uint64_t> uniformValue(const Warp& warp, const Arg& operand, LaneMask lanes) const;
+  std::vector<const Arg*> elements(const Arg& operand) const;
+  /// All that the instruction writes becomes unknown.
+  void forgetDestinations(const Step& step);
+
+  /// The instruction cannot be executed: what comes after it can no longer be relied on.
+  void notModelled(const Step& step);
+  /// The same for one whose operands are not known: which memory or which barrier it is about.
+  void unknownCopy(const Step& step);
+
+  EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
+  /// Keeps the first of its kind at each site.
+  void addMisuse(const Step& step, Misuse misuse);
+  void addLimit(std::string reason, std::uint32_t instr) { run_.addLimit(std::move(reason), instr); }
+  Cta& ctaOf(const Step& step) { return run_.cluster.ctaOf(step.warp); }
+  /// A shared::cta address as reports need it: in a cluster, with the rank of its CTA.
+  std::uint64_t reportedAddress(const Cta& cta, std::uint64_t address) const {
+    return run_.cluster.ctas.size() > 1 ? inCluster(cta.rank, address) : address;
+  }
+
+  RunState run_;
+  const Program& program_;
+  const Launch& launch_;
+  const RunOptions& options_;
+  Outcome& outcome_;
+  const Order order_;
+  Lanes unknown_lanes_;
+
+ private:
+  std::set<std::pair<std::uint32_t, int>> misused_;  ///< by site and kind
+};
+
+}  // namespace handoff::machine
