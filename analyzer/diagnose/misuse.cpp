@@ -151,7 +151,6 @@ class MisuseReporter {
       case Misuse::Kind::kNoSuchPeer:
       case Misuse::Kind::kPeerNotStarted:
       case Misuse::Kind::kPeerMayHaveExited:
-      case Misuse::Kind::kUseAfterExit:
       case Misuse::Kind::kDoubleClusterArrive: cluster(finding); break;
       case Misuse::Kind::kUndrainedAtExit:
         finding.rule = misuse_.value != 0 ? "missing-commit" : "store-not-drained";
@@ -319,7 +318,7 @@ void reportMisuses(const Run& run, std::vector<Diagnosis>& result) {
     const bool is_at_end = misuse.kind == Misuse::Kind::kLeakedAtExit || misuse.kind == Misuse::Kind::kUndrainedAtExit ||
                            misuse.kind == Misuse::Kind::kPeerMayHaveExited || misuse.kind == Misuse::Kind::kByteMismatch ||
                            misuse.kind == Misuse::Kind::kTensorMemoryLeak || misuse.kind == Misuse::Kind::kLappedWait;
-    result.back().last_event = is_at_end ? 0 : misuse.event;
+    result.back().last_event = is_at_end ? 0 : std::max<machine::EventId>(misuse.at, 1);
     result.back().finding.may_follow = isAboutPhases(misuse.kind);
   }
 }

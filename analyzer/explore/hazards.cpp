@@ -19,6 +19,9 @@ std::string userLine(const SourceStack& stack, std::uint32_t instr) {
 
 void reportRegisterHazards(const machine::Program& program, diagnose::KernelReport& report) {
   using Kind = machine::RegisterHazard::Kind;
+  if (!machine::canFindRegisterHazards(program.function)) {
+    report.limits.push_back({"the kernel is too large to check the registers of its wgmma instructions", report.pos});
+  }
   std::set<std::pair<Kind, std::string>> told;
   for (const machine::RegisterHazard& hazard : machine::findRegisterHazards(program.function)) {
     const bool lacks_fence = hazard.kind == Kind::kNoFence;

@@ -13,6 +13,7 @@ Core::Core(const Program& program, const Launch& launch, const RunOptions& optio
 void Core::addMisuse(const Step& step, Misuse misuse) {
   misuse.op = step.index;
   misuse.warp = step.warp.id;
+  misuse.at = outcome_.log.end() - 1;
   if (misused_.emplace(step.op.site, static_cast<int>(misuse.kind)).second) outcome_.misuses.push_back(misuse);
 }
 

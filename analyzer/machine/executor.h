@@ -70,8 +70,7 @@ class Executor : private Core {
   void operator()(const ptx::TensormapEdit&, const Step& step);
   void operator()(const ptx::Wgmma& effect, const Step& step);
   void operator()(const ptx::Tcgen05& effect, const Step& step);
-  // Programmatic dependent launch orders whole grids, not what happens inside of one.
-  void operator()(const ptx::GridDepControl&, const Step&) {}
+  void operator()(const ptx::GridDepControl&, const Step&) {}  // orders whole grids, nothing inside of one
   void operator()(const ptx::ClusterLaunchControl& effect, const Step& step);
 
  private:
@@ -240,6 +239,7 @@ class Executor : private Core {
   std::set<OpIndex> out_of_range_;
   std::set<std::tuple<std::uint16_t, OpIndex, std::uint64_t, Phase>> failed_polls_;  ///< RunOptions::fail_first_polls
   std::vector<Access> undrained_;                       ///< bulk stores to global memory
+  std::set<std::uint64_t> loaded_maps_, stored_maps_;   ///< by tensor copies
   std::map<std::uint64_t, TensormapState> tensormaps_;  ///< that the kernel edits, by generic address
   std::map<std::tuple<OpIndex, bool, std::uint64_t>, std::vector<ByteRange>> operand_ranges_;
   struct Multiplication { EventId event = 0; std::uint64_t a = 0, b = 0; };

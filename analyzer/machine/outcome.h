@@ -56,7 +56,7 @@ struct Misuse {
     kEmptyExpectedCount,      // arrive_drop leaves nobody to arrive
     kWrongSpace,              // destination or barrier in a CTA that the form of the copy does not allow
     kNoSuchPeer,              // a CTA rank that the cluster does not have
-    kPeerNotStarted, kPeerMayHaveExited, kUseAfterExit,
+    kPeerNotStarted, kPeerMayHaveExited,
     kUndrainedAtExit,         // a bulk store may still read shared memory when the block exits
     kUndrainedAtSignal,       // a flag is released while a bulk store's writes may be on their way
     kSplitWarpgroup, kWarpgroupMismatch,
@@ -73,6 +73,7 @@ struct Misuse {
   std::uint64_t address = 0;
   std::uint64_t value = 0, wanted = 0;  ///< meaning by kind: alignment, size, counts
   EventId other = 0;       ///< the event it disagrees with
+  EventId at = 0;          ///< the last event before it was met
 };
 
 /// A thread that never goes on, and why.

@@ -16,7 +16,8 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
   const Event& before = run_.log()[first.event];
   const Order::Observer observer{run_.cluster.warps[after.warp], second.lane};
   if (order_.isKnown(first, part, second.cta, observer)) return true;
-  const bool past_will_do = part == Part::kRead || (isAsyncProxy(before.kind) && isAsyncProxy(after.kind));
+  const bool is_refill = !second.reads && isAsyncProxy(before.kind) && isAsyncProxy(after.kind);
+  const bool past_will_do = part == Part::kRead || is_refill;
   // An asynchronous operation is over once its phase or its wait is; a load of a thread may still be on its way when the
   // thread has gone on.
   const View enough = isAsync(before.kind) ? View::kTime : View::kPast;

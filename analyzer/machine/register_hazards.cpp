@@ -104,7 +104,7 @@ class Analysis {
 
   std::vector<RegisterHazard> run() {
     followRegisters();
-    if (count_ == 0 || count_ * cfg_.blocks().size() > kMaxCells) return {};
+    if (count_ == 0) return {};
     settle();
     const std::size_t blocks = cfg_.blocks().size();
     is_reporting_ = true;
@@ -336,8 +336,13 @@ class Analysis {
 
 }  // namespace
 
+bool canFindRegisterHazards(const ptx::Function& function) {
+  const bool has_mma = std::ranges::any_of(function.instructions, isMma);
+  return !has_mma || function.registers.size() * ptx::Cfg(function).blocks().size() <= kMaxCells;
+}
+
 std::vector<RegisterHazard> findRegisterHazards(const ptx::Function& function) {
-  if (std::ranges::none_of(function.instructions, isMma)) return {};
+  if (std::ranges::none_of(function.instructions, isMma) || !canFindRegisterHazards(function)) return {};
   return Analysis(function).run();
 }
 

@@ -38,4 +38,7 @@ struct RegisterHazard {
 /// `function` must have its calls inlined.
 std::vector<RegisterHazard> findRegisterHazards(const ptx::Function& function);
 
+/// False: the function has so many registers and blocks that findRegisterHazards leaves the question unanswered.
+bool canFindRegisterHazards(const ptx::Function& function);
+
 }  // namespace handoff::machine

@@ -53,6 +53,7 @@ void Executor::atomicShared(const Step& step, const Resolved& part, unsigned byt
     if (cta == nullptr) return;
     usePeer(step, *cta, event, lane, Misuse::Kind::kPeerNotStarted);
     const Range range{cta, withinCta(address), bytes, laneBit(lane)};
+    checkBarrierBytes(step, *cta, range.address, bytes, laneBit(lane));
     races_.readShared(range, event);
     races_.writeShared(range, event);
     const std::uint64_t flag = inCluster(cta->rank, address);
@@ -142,6 +143,7 @@ void Executor::wmmaAccess(const Step& step, bool is_store) {
       if (cta == nullptr) break;
       const Range range{cta, withinCta(at), shape.row_bytes, step.lanes};
       if (is_store) {
+        checkBarrierBytes(step, *cta, range.address, shape.row_bytes, step.lanes);
         races_.writeShared(range, event);
         if (program_.needs_shared_contents) cta->shared.write(sharedOffset(range.address), shape.row_bytes, 0, /*is_known=*/false);
       } else {

@@ -73,7 +73,9 @@ void Executor::completeOn(const Step& step, const BulkOperands& operands, EventI
   const std::uint64_t destination = addressWords(step.warp, arg(step.op, operands.destination)).word[lane] & 0xffffffff;
   const LaneMask lanes = laneBit(lane);
   if (operands.is_multicast) {
-    const std::uint64_t mask = value(step.warp, arg(step.op, operands.mask).slot).word[lane] & 0xffff;
+    const Lanes& masks = value(step.warp, arg(step.op, operands.mask).slot);
+    if (!masks.isKnown(lane)) return unknownCopy(step);
+    const std::uint64_t mask = masks.word[lane] & 0xffff;
     for (std::uint32_t rank = 0; rank < 16; ++rank) {
       if (!((mask >> rank) & 1)) continue;
       const auto named = nameMbarrier(step, inCluster(rank, barrier), lanes);
@@ -247,6 +249,7 @@ void Executor::operator()(const ptx::AsyncStore& effect, const Step& step) {
     AsyncOp op{.event = event, .lane = lane, .bytes = bytes};
     completeOnOne(step, *named, event, lane, bytes, op);
     outcome_.log.addOp(op);
+    checkBarrierBytes(step, *cta, withinCta(target), bytes, laneBit(lane));
     races_.writeShared({cta, withinCta(target), bytes, laneBit(lane)}, event);
     if (program_.needs_shared_contents) cta->shared.write(sharedOffset(withinCta(target)), bytes, 0, /*is_known=*/false);
     holdForCopy(*cta, event, op, /*is_source=*/false);
@@ -282,6 +285,7 @@ void Executor::operator()(const ptx::StoreBulk&, const Step& step) {
       Cta* const cta = checkSharedRange(step, address, *bytes, laneBit(lane));
       if (cta == nullptr) return;
       usePeer(step, *cta, event, lane, Misuse::Kind::kPeerNotStarted);
+      checkBarrierBytes(step, *cta, withinCta(address), *bytes, laneBit(lane));
       races_.writeShared({cta, withinCta(address), static_cast<std::uint32_t>(*bytes), laneBit(lane)}, event);
       if (program_.needs_shared_contents) {
         cta->shared.write(sharedOffset(withinCta(address)), static_cast<unsigned>(*bytes), 0, /*is_known=*/true);

@@ -303,6 +303,7 @@ void Executor::matrixAccess(const Step& step, bool is_store) {
       if (cta == nullptr) return;
       const std::uint64_t local = withinCta(address);
       if (is_store) {
+        checkBarrierBytes(step, *cta, local, kRowBytes, laneBit(lane));
         races_.writeShared({cta, local, kRowBytes, laneBit(lane)}, event);
         if (program_.needs_shared_contents) cta->shared.write(sharedOffset(local), kRowBytes, 0, /*is_known=*/false);
       } else {

@@ -119,7 +119,9 @@ void Executor::tensorCommit(const Step& step) {
   const std::uint64_t address = barriers.word[lane] & 0xffffffff;
   std::uint64_t mask = 0;
   if (step.op.decoded->has("multicast::cluster")) {
-    mask = step.op.arg_count > 1 ? uniformValue(warp, arg(step.op, 1), step.lanes).value_or(0) & 0xffff : 0;
+    const auto given = step.op.arg_count > 1 ? uniformValue(warp, arg(step.op, 1), step.lanes) : std::nullopt;
+    if (!given) return unknownCopy(step);
+    mask = *given & 0xffff;
   }
   const auto arrive = [&](std::uint64_t at) {
     const auto named = nameMbarrier(step, at, step.lanes);

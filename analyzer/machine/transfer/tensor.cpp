@@ -90,6 +90,12 @@ void Executor::operator()(const ptx::TensorCopy& effect, const Step& step) {
   forEachLane(step.lanes, [&](unsigned lane) {
     if (const Arg& map = arg(step.op, operands.map); addressWords(step.warp, program_.args[map.first]).isKnown(lane)) {
       useTensormap(step, mapAddress(step, map, lane), event, lane);
+      // Where in the tensor a copy goes is not followed; what two maps describe is taken for different memory.
+      (operands.to_shared ? loaded_maps_ : stored_maps_).insert(mapAddress(step, map, lane));
+      if (loaded_maps_.contains(mapAddress(step, map, lane)) && stored_maps_.contains(mapAddress(step, map, lane))) {
+        addLimit("a tensor is both loaded and stored through one map: whether the copies meet in global memory was not checked",
+                 step.op.instr);
+      }
     }
     const auto bytes = boxBytes(step, operands, lane);
     if (bytes) return bulkLane(step, operands, event, lane, *bytes);
