@@ -143,17 +143,11 @@ std::optional<Cause> onGlobal(const Conflict& conflict, const Outcome& outcome) 
 
 }  // namespace
 
-bool isReaderFirst(const Conflict& conflict, const Outcome& outcome) {
-  const EventKind first = outcome.log[conflict.first.event].kind;
-  return isRead(first) || (conflict.space == ptx::Space::kShared && isStore(conflict.first, outcome) &&
-                           !isRead(outcome.log[conflict.second.event].kind));
-}
+bool isReaderFirst(const Conflict& conflict) { return conflict.first_reads; }
 
 EventId staleWait(const Conflict& conflict, const Outcome& outcome) {
-  const EventKind second = outcome.log[conflict.second.event].kind;
   const machine::AsyncOp* copy = outcome.log.findOp(conflict.first.event, conflict.first.lane);
-  const bool reads_copy = isRead(second) || isStore(conflict.second, outcome);
-  if (reads_copy) {
+  if (conflict.second_reads) {
     // The reader waited, and for the barrier of this copy, but an older phase let it pass.
     if (outcome.log[conflict.first.event].kind != EventKind::kCopy && (copy == nullptr || copy->barrier_address == 0)) return 0;
     const EventId wait = lastPhaseWait(conflict.second, copy == nullptr ? 0 : copy->barrier_address, outcome);
@@ -177,14 +171,14 @@ std::optional<Cause> classify(const Conflict& conflict, const Outcome& outcome) 
   if (conflict.space == ptx::Space::kShared && conflict.address >= machine::kTensorBase) {
     return Cause::kMissingWait;  // of tensor memory, every operation has a wait of its own
   }
-  const bool is_first_copy = machine::isCopy(first) && !isStore(conflict.first, outcome);
-  const bool is_second_copy = machine::isCopy(second) && !isStore(conflict.second, outcome);
-  if (isRead(second) || isStore(conflict.second, outcome)) {
+  const bool is_first_copy = machine::isCopy(first) && !conflict.first_reads;
+  const bool is_second_copy = machine::isCopy(second) && !conflict.second_reads;
+  if (conflict.second_reads) {
     if (is_first_copy) return readOfCopy(conflict, outcome);
     if (conflict.has_previous_tile && !conflict.reader_saw_previous) return Cause::kPrematureOverwrite;
     return Cause::kMissingBarrier;
   }
-  if (isReaderFirst(conflict, outcome)) return overwriteOfRead(conflict, outcome);
+  if (conflict.first_reads) return overwriteOfRead(conflict, outcome);
   if (is_first_copy && is_second_copy) return Cause::kOverlap;
   if (is_first_copy) {
     // Nobody ever waits for the copy: its memory was given up, with the copy still on its way.

@@ -35,7 +35,7 @@ std::optional<Cause> classify(const machine::Conflict& conflict, const machine::
 machine::EventId staleWait(const machine::Conflict& conflict, const machine::Outcome& outcome);
 
 /// The access that reads is the first of the two.
-bool isReaderFirst(const machine::Conflict& conflict, const machine::Outcome& outcome);
+bool isReaderFirst(const machine::Conflict& conflict);
 
 /// The N of wait_group that would have covered the copy: groups committed after it when the wait ran.
 std::uint32_t sufficientPending(const machine::Conflict& conflict);

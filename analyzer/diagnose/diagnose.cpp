@@ -40,7 +40,7 @@ class ConflictReporter {
     finding.rule = rule->name;
     finding.severity = isMildFence() ? Severity::kWarning : rule->severity;
     finding.message = message();
-    const bool at_first = cause_ == Cause::kPrematureOverwrite && !isReaderFirst(conflict_, run_.outcome) &&
+    const bool at_first = cause_ == Cause::kPrematureOverwrite && !isReaderFirst(conflict_) &&
                           !isCopy(second_) && isCopy(first_);
     const Access primary = at_first ? conflict_.first : conflict_.second;
     const Access partner = at_first ? conflict_.second : conflict_.first;
@@ -142,7 +142,7 @@ class ConflictReporter {
     return "this wait of " + thread + " does not wait: its parity asks for " +
            (is_first ? "the phase before the first one" + of + ", which a fresh barrier counts as over"
                      : "phase " + std::to_string(wait.value) + of + ", for which the thread has waited before") +
-           "; so '" + place_ + "' is " + (isReaderFirst(conflict_, run_.outcome) ? "overwritten while it may still be read"
+           "; so '" + place_ + "' is " + (isReaderFirst(conflict_) ? "overwritten while it may still be read"
                                                                                  : "read while a copy into it may be in flight");
   }
 
@@ -164,7 +164,7 @@ class ConflictReporter {
   }
 
   std::string missingBarrier() const {
-    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
+    const bool reader_first = isReaderFirst(conflict_);
     const Access reader = reader_first ? conflict_.first : conflict_.second;
     const Access writer = reader_first ? conflict_.second : conflict_.first;
     const bool by_copy = isCopy(run_.outcome.log[writer.event]);
@@ -177,7 +177,7 @@ class ConflictReporter {
   }
 
   std::string prematureOverwrite() const {
-    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
+    const bool reader_first = isReaderFirst(conflict_);
     const Access reader = reader_first ? conflict_.first : conflict_.second;
     const Access writer = reader_first ? conflict_.second : conflict_.first;
     if (conflict_.same_thread && !machine::isAsync(run_.outcome.log[reader.event].kind)) {
@@ -222,7 +222,7 @@ class ConflictReporter {
   }
 
   void addRetiringWait(Finding& finding) const {
-    const Access writer = isReaderFirst(conflict_, run_.outcome) ? conflict_.second : conflict_.first;
+    const Access writer = isReaderFirst(conflict_) ? conflict_.second : conflict_.first;
     const EventId id = firstAfter(run_, writer, [](EventKind kind) {
       return kind == EventKind::kWaitGroup || kind == EventKind::kWaitAll;
     });

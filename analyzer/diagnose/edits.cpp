@@ -29,7 +29,7 @@ class Editor {
       case Cause::kPrematureOverwrite:
         if (run_.outcome.log[conflict_.first.event].kind == EventKind::kMma) {
           mmaWait();
-        } else if (isReaderFirst(conflict_, run_.outcome) && isBulk(conflict_.first)) {
+        } else if (isReaderFirst(conflict_) && isBulk(conflict_.first)) {
           bulkWait(/*is_read=*/true);
         } else {
           barrierBeforeWriter();
@@ -137,7 +137,7 @@ class Editor {
   }
 
   void barrierBeforeReader() {
-    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
+    const bool reader_first = isReaderFirst(conflict_);
     const machine::Access reader = reader_first ? conflict_.first : conflict_.second;
     const machine::Access writer = reader_first ? conflict_.second : conflict_.first;
     // Right after the wait that retires the copy, if there is one; else right before the read.
@@ -149,7 +149,7 @@ class Editor {
   }
 
   void barrierBeforeWriter() {
-    const bool reader_first = isReaderFirst(conflict_, run_.outcome);
+    const bool reader_first = isReaderFirst(conflict_);
     const machine::Access writer = reader_first ? conflict_.second : conflict_.first;
     const machine::Access reader = reader_first ? conflict_.first : conflict_.second;
     barrierBefore(instrOf(writer.event));

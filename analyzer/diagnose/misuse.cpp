@@ -89,6 +89,12 @@ class MisuseReporter {
         finding.message = thread() + " arrives at barrier " + number(misuse_.value) +
                           " without knowing its previous round to be over: the arrival may count for that one";
         break;
+      case Misuse::Kind::kDoubleArrival:
+        finding.rule = "phase-race";
+        finding.message = thread() + " arrives at barrier " + number(misuse_.value) +
+                          " for the second time in one round of it: a warp counts once, so the round comes up short";
+        relate(finding, misuse_.other, "the first arrival of this round is here");
+        break;
       case Misuse::Kind::kUninitializedBarrier:
         finding.rule = "uninitialized-barrier";
         finding.message = "the mbarrier " + place(ptx::Space::kShared) + " is used by " + thread() +

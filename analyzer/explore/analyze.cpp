@@ -115,35 +115,34 @@ class KernelAnalysis {
     machine::RunOptions options;
     // Without asynchronous copies only plain barriers are at stake; a short run says most of it.
     options.max_steps = program.has_async_copies ? options_.max_steps : options_.max_steps / 5;
-    const std::size_t undecided = runOnce(program, scenario, options);
+    const bool is_assumed = runOnce(program, scenario, options);
     if (program.has_mbarrier_waits) {
       options.fail_first_polls = true;
       runOnce(program, scenario, options);
       options.fail_first_polls = false;
     }
-    if (undecided == 0) return;
+    if (!is_assumed) return;
     options.take_unknown_branches = true;
     runOnce(program, scenario, options);
   }
 
-  /// Number of branches whose condition was unknown.
-  std::size_t runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
+  /// True when a branch was decided whose condition is not known.
+  bool runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
     const auto run_start = std::chrono::steady_clock::now();
     machine::Outcome outcome = machine::run(program, scenario.launch, options);
     const double run_seconds = secondsSince(run_start);
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
-    std::size_t undecided = 0;
+    const bool is_assumed = outcome.assumed_from != 0;
     for (const machine::RunLimit& limit : outcome.limits) {
-      undecided += limit.reason.find("data that is not known") != std::string::npos;
       addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
     }
     const diagnose::Run run{program, scenario.launch, outcome, scenario.names};
     std::vector<Diagnosis> all = diagnose::diagnose(run);
     for (Diagnosis& diagnosis : all) {
       const bool is_before = diagnosis.last_event != 0 && diagnosis.last_event < outcome.assumed_from;
-      if (undecided != 0 && !is_before && diagnosis.finding.severity != Severity::kNote) {
+      if (is_assumed && !is_before && diagnosis.finding.severity != Severity::kNote) {
         // The assumed outcomes of several branches need not go together.
         diagnosis.finding.severity = Severity::kNote;
         diagnosis.finding.message += " (on a path that was assumed for data not known before the launch)";
@@ -159,7 +158,7 @@ class KernelAnalysis {
       }
       report_.findings.push_back(diagnosis.finding);
     }
-    return undecided;
+    return is_assumed;
   }
 
   // Conflicts with a read whose value goes nowhere are no defect.

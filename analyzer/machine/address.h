@@ -25,6 +25,9 @@ constexpr std::uint64_t inCluster(std::uint32_t rank, std::uint64_t address) {
   return ((std::uint64_t{rank} + 1) << kClusterShift) | withinCta(address);
 }
 
+/// Offset of a shared::cta address in the contents of its CTA's shared memory.
+constexpr std::uint64_t sharedOffset(std::uint64_t address) { return address - kSharedBase; }
+
 /// Windows of the generic address space; everything else is global memory.
 inline constexpr std::uint64_t kSharedWindow = 0x7100'0000'0000;
 inline constexpr std::uint64_t kLocalWindow = 0x7200'0000'0000;

@@ -79,6 +79,8 @@ void RaceChecker::report(Access first, const Second& second, const Cell& cell, b
   conflict.address = second.address;
   conflict.cta = second.cta;
   conflict.is_unfenced = is_unfenced;
+  conflict.first_reads = reader_is_first;
+  conflict.second_reads = second.reads;
   if (reader != 0) conflict.reads.push_back(reader);
   conflict.is_source = second.space == ptx::Space::kGlobal;
   conflict.same_thread = a.warp == b.warp && first.lane == second.lane;
@@ -97,9 +99,7 @@ void RaceChecker::noteOrderedRead(WriteId write, EventId event, LaneMask lanes) 
   const auto it = followed_.find(write);
   if (it == followed_.end()) return;
   Conflict& conflict = run_.outcome.conflicts[it->second];
-  const EventKind first = run_.log()[conflict.first.event].kind;
-  const bool reader_is_first = first == EventKind::kRead || first == EventKind::kMma;
-  const Access reader = reader_is_first ? conflict.first : conflict.second;
+  const Access reader = conflict.first_reads ? conflict.first : conflict.second;
   const bool is_reader = run_.log()[reader.event].warp == run_.log()[event].warp && (lanes & laneBit(reader.lane));
   if (is_reader && conflict.later_reads.size() < kMaxLaterReads) conflict.later_reads.push_back(event);
 }

@@ -4,6 +4,13 @@
 
 namespace handoff::machine {
 
+EventId CtaBarrier::earlierArrival(std::uint16_t warp, LaneMask lanes) const {
+  for (const Arrival& arrival : arrivals_) {
+    if (arrival.warp == warp && (arrival.lanes & lanes) != 0) return arrival.event;
+  }
+  return 0;
+}
+
 void CtaBarrier::arrive(const Arrival& arrival, std::uint32_t expected_threads) {
   if (arrivals_.empty()) expected_threads_ = expected_threads;
   arrivals_.push_back(arrival);
@@ -35,6 +42,7 @@ void CtaBarrier::reset() {
   ++generation_;
   arrivals_.clear();
   expected_threads_ = 0;
+  reduction_ = {};
   clock_ = std::make_shared<Clock>();
 }
 

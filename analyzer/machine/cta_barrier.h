@@ -32,6 +32,8 @@ class CtaBarrier {
   Clock& clock() { return *clock_; }
   ClockRef releaseClock() const { return clock_; }
 
+  /// The event by which some of these lanes have arrived in the open generation already; 0: none.
+  EventId earlierArrival(std::uint16_t warp, LaneMask lanes) const;
   void arrive(const Arrival& arrival, std::uint32_t expected_threads);
   /// Warps whose live lanes (`live`, by warp) have all arrived, in threads. Exited lanes count for no explicit count.
   std::uint32_t arrivedThreads(const std::vector<LaneMask>& live) const;
@@ -39,7 +41,15 @@ class CtaBarrier {
   bool isComplete(const std::vector<LaneMask>& live) const;
   void reset();
 
+  /// bar.red: what the predicates of the arrived threads come to.
+  struct Reduction {
+    bool is_known = true, all = true, any = false;
+    std::uint32_t count = 0;
+  };
+  Reduction& reduction() { return reduction_; }
+
  private:
+  Reduction reduction_;
   std::uint32_t expected_threads_ = 0;
   std::uint32_t generation_ = 0;
   std::vector<Arrival> arrivals_;

@@ -18,7 +18,7 @@ namespace {
 
 /// Warp instructions that one warp may run before the others get a turn: long enough to be cheap, short enough that a
 /// spin on a flag does not eat the budget.
-constexpr std::uint64_t kQuantum = 100'000;
+constexpr std::uint64_t kQuantum = 2'000;
 constexpr std::uint64_t kStepsPerTimeCheck = 16'384;
 
 }  // namespace

@@ -127,6 +127,8 @@ class Executor : private Core {
   /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
   std::size_t isolate(const Step& step);
   bool deferred(const Step& step);
+  void reduceAt(const Step& step, CtaBarrier& barrier);
+  void assignReduction(Warp& warp, const Fragment& fragment, const CtaBarrier::Reduction& reduction);
   void completeBarriers(Cta& cta);
   void completeBarrier(Cta& cta, unsigned id);
   void completeClusterBarrier();
@@ -217,7 +219,6 @@ class Executor : private Core {
   void tensorAllocate(const Step& step);
   void tensorFree(const Step& step);
   void reportTensorLeaks();
-  static std::uint64_t sharedOffset(std::uint64_t address) { return address - kSharedBase; }
 
   // --- used_reads.cpp ---
   std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
@@ -242,7 +243,6 @@ class Executor : private Core {
   std::set<std::uint64_t> loaded_maps_, stored_maps_;   ///< by tensor copies
   std::map<std::uint64_t, TensormapState> tensormaps_;  ///< that the kernel edits, by generic address
   std::map<std::tuple<OpIndex, bool, std::uint64_t>, std::vector<ByteRange>> operand_ranges_;
-  struct Multiplication { EventId event = 0; std::uint64_t a = 0, b = 0; };
   std::map<std::size_t, std::vector<Multiplication>> multiplications_;  ///< by first warp of a warpgroup
   std::vector<std::uint32_t> registers_;                ///< setmaxnreg: of each thread, by warp
 };

@@ -22,6 +22,7 @@ struct Conflict {
   std::vector<EventId> later_reads;  ///< the reader's first ordered reads of what was written
   std::vector<EventId> reads;    ///< every execution of the reading statement that conflicts so, oldest first
   bool has_more = false;         ///< `reads` is incomplete
+  bool first_reads = false, second_reads = false;  ///< at most one of them
   bool is_source = false;        ///< the copy's access is the read of its global source
   /// The accesses are ordered, but of different proxies, and no proxy fence stands between them.
   bool is_unfenced = false;
@@ -61,7 +62,7 @@ struct Misuse {
     kUndrainedAtSignal,       // a flag is released while a bulk store's writes may be on their way
     kSplitWarpgroup, kWarpgroupMismatch,
     kTensormapUnfenced, kTensormapInUse,
-    kDoubleClusterArrive,
+    kDoubleClusterArrive, kDoubleArrival,
     kBarrierOverwritten,      // an ordinary access or a copy meets a live mbarrier object
     kTensorMemoryLeak, kTensorMemoryAfterRelinquish,
   };

@@ -104,6 +104,12 @@ struct MemoryUse {
   bool is_access = false;   ///< ... or, for accesses of a thread itself, by a later event of that thread
 };
 
+/// One wgmma.mma_async as the first warp of its warpgroup executed it.
+struct Multiplication {
+  EventId event = 0;
+  std::uint64_t a = 0, b = 0;  ///< matrix descriptors
+};
+
 /// A tensor map in global memory that the kernel edits.
 struct TensormapState {
   Access edit;                       ///< the last one; event 0: none yet

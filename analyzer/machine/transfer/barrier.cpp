@@ -76,6 +76,10 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
     addMisuse(step, {.kind = Misuse::Kind::kBarrierCountMismatch, .event = event, .lanes = step.lanes, .value = *count,
                      .wanted = barrier.expectedThreads(), .other = barrier.arrivals().front().event});
   }
+  if (const EventId earlier = barrier.earlierArrival(warp.rank, step.lanes); earlier != 0) {
+    addMisuse(step, {.kind = Misuse::Kind::kDoubleArrival, .event = event, .lanes = step.lanes, .value = *id, .other = earlier});
+  }
+  if (is_red) reduceAt(step, barrier);
   // Whoever arrives has the values of its loads.
   if (program_.has_async_proxy) warp.clock.settleLoads(step.lanes, View::kReturned);
   warp.clock.publish(step.lanes, barrier.clock());
@@ -88,6 +92,31 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   completeBarriers(cta);
 }
 
+// bar.red: the predicate is the last source.
+void Executor::reduceAt(const Step& step, CtaBarrier& barrier) {
+  const Arg& source = arg(step.op, step.op.arg_count - 1);
+  const Lanes& predicate = value(step.warp, source.slot);
+  CtaBarrier::Reduction& reduction = barrier.reduction();
+  reduction.is_known &= (predicate.unknown & step.lanes) == 0;
+  forEachLane(step.lanes, [&](unsigned lane) {
+    const bool holds = (predicate.word[lane] & 1) != source.is_negated;
+    reduction.all &= holds;
+    reduction.any |= holds;
+    reduction.count += holds;
+  });
+}
+
+// The barrier is complete: a fragment that waited in a bar.red gets its result.
+void Executor::assignReduction(Warp& warp, const Fragment& fragment, const CtaBarrier::Reduction& reduction) {
+  const Op& op = program_.ops[fragment.pc - 1];
+  const auto* effect = std::get_if<ptx::CtaBarrier>(&op.decoded->effect);
+  if (effect == nullptr || effect->op != ptx::BarrierOp::kRed || op.dst_count == 0 || !reduction.is_known) return;
+  const bool is_count = op.decoded->has("popc");
+  Lanes result;
+  result.word.fill(is_count ? reduction.count : op.decoded->has("and") ? reduction.all : reduction.any);
+  assign(warp, arg(op, 0), result, fragment.lanes);
+}
+
 void Executor::completeBarriers(Cta& cta) {
   for (unsigned id = 0; id < kBarriersPerCta; ++id) {
     if (cta.barriers[id].isComplete(cta.live)) completeBarrier(cta, id);
@@ -98,12 +127,14 @@ void Executor::completeBarrier(Cta& cta, unsigned id) {
   CtaBarrier& barrier = cta.barriers[id];
   const ClockRef clock = barrier.releaseClock();
   barrier.clock().raise(generationActor(cta, id), barrier.generation() + 1);
+  const CtaBarrier::Reduction reduction = barrier.reduction();
   barrier.reset();
   for (std::size_t w = cta.first_warp; w < cta.first_warp + cta.warp_count; ++w) {
     Warp& warp = run_.cluster.warps[w];
     for (Fragment& fragment : warp.fragments) {
       if (fragment.state != Fragment::State::kAtCtaBarrier || fragment.barrier != id) continue;
       warp.clock.adopt(fragment.lanes, clock);
+      assignReduction(warp, fragment, reduction);
       fragment.state = Fragment::State::kReady;
     }
   }

@@ -11,10 +11,34 @@ namespace handoff::machine {
 
 namespace {
 
-/// A loop whose exit depends on unknown data runs this often before it is left.
-constexpr std::uint32_t kUnknownLoopPasses = 2;
+/// A loop whose exit depends on unknown data runs this often before it is left: more turns than a ring of copies has
+/// slots, and two without copies.
+constexpr std::uint32_t kUnknownLoopPasses = 2, kUnknownRingPasses = 9;
 /// Larger regions are not searched for effects.
 constexpr std::size_t kMaxRegionOps = 20'000;
+
+// A failed assertion, or a time-out that gives up: straight from here to a trap, which ends the kernel.
+bool isDoomed(const Program& program, OpIndex at) {
+  constexpr unsigned kReach = 64;
+  for (unsigned i = 0; i < kReach && at < program.ops.size(); ++i) {
+    const Op& op = program.ops[at];
+    if (std::holds_alternative<ptx::Trap>(op.decoded->effect)) return op.guard == kNoSlot;
+    if (std::holds_alternative<ptx::Call>(op.decoded->effect)) {
+      for (const ptx::Operand& operand : program.instruction(op).operands) {
+        if (operand.kind == ptx::Operand::Kind::kFunction && operand.text == "__assertfail") return true;
+      }
+    }
+    if (std::holds_alternative<ptx::Branch>(op.decoded->effect)) {
+      if (op.guard != kNoSlot) return false;
+      at = op.target;
+      continue;
+    }
+    const bool is_effect = hasProtocolEffect(program.instruction(op)) && !std::holds_alternative<ptx::Call>(op.decoded->effect);
+    if (is_effect && !std::holds_alternative<ptx::Store>(op.decoded->effect)) return false;
+    ++at;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -42,15 +66,21 @@ void Executor::split(const Step& step, LaneMask taken, OpIndex target) {
 }
 
 LaneMask Executor::decideUnknown(const Step& step, LaneMask unknown) {
-  run_.noteAssumption();
   const bool is_branch = std::holds_alternative<ptx::Branch>(step.op.decoded->effect);
+  if (is_branch) {
+    // What a trap ends needs no protocol any more, so the other side is all there is to check.
+    const bool taken_dies = isDoomed(program_, step.op.target), rest_dies = isDoomed(program_, step.index + 1);
+    if (taken_dies != rest_dies) return taken_dies ? 0 : unknown;
+  }
+  run_.noteAssumption();
   bool holds = options_.take_unknown_branches;
   const bool leaves = step.op.leaves_loop_on_taken || step.op.leaves_loop_on_fallthrough;
   if (is_branch && leaves) {
-    const bool leave_now = ++step.warp.passes[step.index] >= kUnknownLoopPasses;
+    const std::uint32_t passes = program_.has_async_copies ? kUnknownRingPasses : kUnknownLoopPasses;
+    const bool leave_now = ++step.warp.passes[step.index] >= passes;
     holds = step.op.leaves_loop_on_taken == leave_now;
     addLimit("the loop's exit depends on data that is not known before the launch; it was left after " +
-                 std::to_string(kUnknownLoopPasses) + " passes",
+                 std::to_string(passes) + " passes",
              step.op.instr);
     return holds ? unknown : 0;
   }

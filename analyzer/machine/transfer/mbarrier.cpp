@@ -162,9 +162,16 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, con
   const bool has_bytes = effect.op == ptx::MbarrierOp::kArriveExpectTx || effect.op == ptx::MbarrierOp::kArriveDropExpectTx;
   std::uint64_t argument = 1;
   if (operand < step.op.arg_count) {
-    const auto given = uniformValue(step.warp, arg(step.op, operand), lanes);
-    if (!given) addLimit("the operand of '" + step.op.decoded->opcode + "' is not known before the launch", step.op.instr);
-    argument = given.value_or(1);
+    // Each lane arrives with its own operand; those with the same one go together.
+    const Lanes& words = value(step.warp, arg(step.op, operand).slot);
+    if ((words.unknown & lanes) != 0) return unknownCopy(step);
+    argument = words.word[lowestLane(lanes)];
+    LaneMask same = 0;
+    forEachLane(lanes, [&](unsigned lane) { same |= words.word[lane] == argument ? laneBit(lane) : 0; });
+    if (same != lanes) {
+      arriveMbarrier(step, effect, named, same);
+      return arriveMbarrier(step, effect, named, lanes & ~same);
+    }
   }
   const auto count = static_cast<std::uint32_t>(has_bytes ? 1 : argument);
   const EventId event = log(step, EventKind::kMbarrierArrive, lanes, object->phase());

@@ -68,9 +68,9 @@ void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const
     observePhase(step, effect, *object, named, complete);
     return assign(step.warp, arg(step.op, 0), result, lanes);
   }
-  const std::size_t f = lanes == step.lanes ? isolate(step) : step.fragment;
-  Fragment& fragment = step.warp.fragments[f];
-  if (fragment.may_fail_poll || lanes != step.lanes) {
+  // Lanes that ask for different barriers go on apart, each when its own phase is over.
+  Fragment& fragment = step.warp.fragments[isolate({step.warp, step.fragment, step.op, step.index, lanes})];
+  if (fragment.may_fail_poll) {
     fragment.may_fail_poll = false;
     return assign(step.warp, arg(step.op, 0), result, lanes);
   }

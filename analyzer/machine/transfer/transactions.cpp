@@ -58,16 +58,12 @@ void Executor::deliverBytes(const Step& step, MbarrierObject& object, const Name
 
 void Executor::transact(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes) {
   MbarrierObject* object = mbarrierAt(step, named, lanes);
-  const auto bytes = uniformValue(step.warp, arg(step.op, addressOperand(step.op) + 1), lanes);
+  const Lanes& words = value(step.warp, arg(step.op, addressOperand(step.op) + 1).slot);
   if (object == nullptr) return;
-  if (!bytes) {
-    addLimit("the bytes of '" + step.op.decoded->opcode + "' are not known before the launch", step.op.instr);
-    run_.noteUnmodelled();
-    return;
-  }
-  const auto count = static_cast<std::int64_t>(*bytes & 0xffffffff);
-  const EventId event = log(step, EventKind::kMbarrierExpect, lanes, static_cast<std::uint32_t>(count));
+  if ((words.unknown & lanes) != 0) return unknownCopy(step);
+  const EventId event = log(step, EventKind::kMbarrierExpect, lanes, static_cast<std::uint32_t>(words.word[lowestLane(lanes)]));
   forEachLane(lanes, [&](unsigned lane) {
+    const auto count = static_cast<std::int64_t>(words.word[lane] & 0xffffffff);
     usePeer(step, *named.cta, event, lane, Misuse::Kind::kBarrierInitUnordered);
     if (effect.op == ptx::MbarrierOp::kCompleteTx) return deliverBytes(step, *object, named, lane, count, event);
     expectBytes(step, *object, named, lane, count, event);
