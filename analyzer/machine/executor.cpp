@@ -274,6 +274,7 @@ void Executor::execute(Warp& warp, std::size_t f) {
   const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
   warp.fragments[f].pc = index + 1;
   if (lanes == 0 && !is_branch) return;
+  if (op.is_collective && lanes != warp.live && gather({warp, f, op, index, lanes})) return;
   if (watch_ != nullptr) watchStep(warp, op, lanes);
   std::visit([&](const auto& effect) { (*this)(effect, Step{warp, f, op, index, lanes}); }, op.decoded->effect);
   if (watch_ != nullptr) watchLoad(warp, op, index);

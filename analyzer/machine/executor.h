@@ -126,6 +126,7 @@ class Executor : private Core {
   // --- barriers, cp.async (transfer/barrier.cpp, cluster.cpp, copy.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
   std::size_t isolate(const Step& step);
+  bool gather(const Step& step);
   bool deferred(const Step& step);
   void reduceAt(const Step& step, CtaBarrier& barrier);
   void assignReduction(Warp& warp, const Fragment& fragment, const CtaBarrier::Reduction& reduction);
@@ -209,7 +210,6 @@ class Executor : private Core {
   bool waitForWarpgroup(const Step& step, std::uint32_t groups);
   void tensorAccess(const Step& step, Cta& cta, std::uint64_t column, std::uint32_t columns, EventId event, bool is_write,
                     std::optional<std::uint32_t> quarter);
-  template <typename F> void forEachOfGroup(const Step& step, unsigned ctas, F&& f);
   void readTensorOperand(const Step& step, EventId event, Cta& cta, std::uint64_t descriptor, const MatrixShape& shape);
   EventId startTensorOp(const Step& step);
   void tensorMultiply(const Step& step);

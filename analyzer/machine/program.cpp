@@ -313,6 +313,11 @@ class Lowering {
     op.decoded = instr.decoded;
     op.instr = index;
     op.site = siteOf(instr, index);
+    // Barriers gather their lanes themselves.
+    const bool is_barrier = std::holds_alternative<ptx::CtaBarrier>(instr.decoded->effect) ||
+                            std::holds_alternative<ptx::WarpBarrier>(instr.decoded->effect) ||
+                            std::holds_alternative<ptx::ClusterBarrier>(instr.decoded->effect);
+    op.is_collective = instr.decoded->has("sync") && !is_barrier;
     if (instr.guard) {
       op.guard = registerSlot(instr.guard->reg);
       op.is_guard_negated = instr.guard->is_negated;

@@ -43,6 +43,7 @@ struct Op {
   std::uint32_t site = 0;             ///< equal for copies of one source statement (an unrolled loop)
   Slot guard = kNoSlot;
   bool is_guard_negated = false;
+  bool is_collective = false;         ///< ".sync": lanes of a warp execute it together, though the code has split them
   std::uint32_t first_arg = 0, arg_count = 0, dst_count = 0;  ///< destinations come first
   // Branches:
   OpIndex target = kNoOp;             ///< kNoOp: the end of the kernel

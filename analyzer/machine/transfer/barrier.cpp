@@ -21,9 +21,32 @@ std::size_t Executor::isolate(const Step& step) {
   return warp.fragments.size() - 1;
 }
 
+// Compilers send lanes on different ways to an instruction that the warp executes together; they meet there, not only
+// where the ways join for good. True: the step is to be taken again, by more lanes or later.
+bool Executor::gather(const Step& step) {
+  LaneMask wanted = step.warp.live;
+  if (std::holds_alternative<ptx::Collective>(step.op.decoded->effect)) {
+    const auto mask = uniformValue(step.warp, arg(step.op, step.op.arg_count - 1), step.lanes);
+    if (mask) wanted &= static_cast<LaneMask>(*mask);
+  }
+  return (wanted & ~step.lanes) != 0 && deferred(step);
+}
+
 // Lanes that are missing at an aligned barrier may be about to exit: let them, before anything is said about them.
 bool Executor::deferred(const Step& step) {
-  Fragment& fragment = step.warp.fragments[step.fragment];
+  auto& fragments = step.warp.fragments;
+  Fragment& fragment = fragments[step.fragment];
+  for (std::size_t f = 0; f < fragments.size(); ++f) {
+    const Fragment& other = fragments[f];
+    const bool waits_here = f != step.fragment && other.state == Fragment::State::kDeferred && other.pc == step.index &&
+                            other.join == fragment.join;
+    if (!waits_here) continue;
+    fragment.lanes |= other.lanes;
+    fragment.pc = step.index;
+    fragment.has_deferred = false;
+    fragments.erase(fragments.begin() + static_cast<std::ptrdiff_t>(f));
+    return true;
+  }
   const bool others_ready = std::any_of(step.warp.fragments.begin(), step.warp.fragments.end(), [&](const Fragment& f) {
     return &f != &fragment && f.state == Fragment::State::kReady;
   });

@@ -34,6 +34,13 @@ std::uint32_t movedColumns(const ptx::Decoded& decoded) {
   return number;
 }
 
+// Calls f(cta) for the CTAs that an operation of a pair (cta_group::2) works in.
+template <typename F>
+void forEachOfGroup(Cluster& cluster, std::uint32_t rank_of_issuer, unsigned ctas, F&& f) {
+  const std::uint32_t first = ctas == 2 ? rank_of_issuer & ~1u : rank_of_issuer;
+  for (std::uint32_t rank = first; rank < first + ctas && rank < cluster.ctas.size(); ++rank) f(cluster.ctas[rank]);
+}
+
 }  // namespace
 
 void Executor::tensorAccess(const Step& step, Cta& cta, std::uint64_t column, std::uint32_t columns, EventId event,
@@ -50,13 +57,6 @@ void Executor::tensorAccess(const Step& step, Cta& cta, std::uint64_t column, st
       access(cellAddress(column + c, 0), kQuarters);
     }
   }
-}
-
-// Calls f(cta) for the CTAs that an operation of a pair (cta_group::2) works in.
-template <typename F>
-void Executor::forEachOfGroup(const Step& step, unsigned ctas, F&& f) {
-  const std::uint32_t first = ctas == 2 ? step.warp.cta & ~1u : step.warp.cta;
-  for (std::uint32_t rank = first; rank < first + ctas && rank < run_.cluster.ctas.size(); ++rank) f(run_.cluster.ctas[rank]);
 }
 
 void Executor::readTensorOperand(const Step& step, EventId event, Cta& cta, std::uint64_t descriptor, const MatrixShape& shape) {
@@ -85,7 +85,7 @@ void Executor::tensorMultiply(const Step& step) {
   const Lanes a_words = form->is_a_in_tensor_memory ? addressWords(step.warp, arg(step.op, Tcgen05MmaForm::kA)) : Lanes{};
   const auto a = form->is_a_in_tensor_memory ? std::nullopt : known(Tcgen05MmaForm::kA);
   if (!form->is_a_in_tensor_memory && !a) return unknownCopy(step);
-  forEachOfGroup(step, form->ctas, [&](Cta& cta) {
+  forEachOfGroup(run_.cluster, step.warp.cta, form->ctas, [&](Cta& cta) {
     readTensorOperand(step, event, cta, *b, shapes->b);
     if (a) readTensorOperand(step, event, cta, *a, shapes->a);
     if (form->is_a_in_tensor_memory && a_words.isKnown(lane)) {
@@ -103,7 +103,7 @@ void Executor::tensorCopy(const Step& step) {
   if (!shape) return notModelled(step);
   if (!descriptor || !targets.isKnown(lane)) return unknownCopy(step);
   const EventId event = startTensorOp(step);
-  forEachOfGroup(step, step.op.decoded->has("cta_group::2") ? 2 : 1, [&](Cta& cta) {
+  forEachOfGroup(run_.cluster, step.warp.cta, step.op.decoded->has("cta_group::2") ? 2 : 1, [&](Cta& cta) {
     readTensorOperand(step, event, cta, *descriptor, *shape);
     tensorAccess(step, cta, targets.word[lane] & 0xffff, shape->k_bytes / kBytesPerColumn, event, /*is_write=*/true, {});
   });
