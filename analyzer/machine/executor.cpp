@@ -273,6 +273,7 @@ void Executor::execute(Warp& warp, std::size_t f) {
   const LaneMask lanes = guardedLanes(warp, f, op, index);
   const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
   warp.fragments[f].pc = index + 1;
+  warp.instruction_epoch = warp.clock.epoch();
   if (lanes == 0 && !is_branch) return;
   if (op.is_collective && lanes != warp.live && gather({warp, f, op, index, lanes})) return;
   if (watch_ != nullptr) watchStep(warp, op, lanes);
@@ -344,7 +345,10 @@ bool Executor::breakJoins() {
       any = true;
     }
   }
-  if (any) progress();
+  if (any) {
+    outcome_.has_broken_joins = true;
+    progress();
+  }
   return any;
 }
 

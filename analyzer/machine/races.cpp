@@ -26,7 +26,18 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
   return is_load && isAsyncProxy(after.kind) && order_.isStartKnown(first, observer, View::kConverged);
 }
 
-RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& second) const {
+RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& second) {
+  Judged& known = judged_[first.event % judged_.size()];
+  const bool is_known = known.first.event == first.event && known.first.lane == first.lane && known.second == second.event &&
+                        known.lane == second.lane && known.part == part;
+  if (is_known) return Verdict::kFine;
+  const Verdict verdict = judgeAnew(first, part, second);
+  // In a multicast the same copy writes several CTAs, for each of which it is asked apart.
+  if (verdict == Verdict::kFine && !isCopy(run_.log()[first.event].kind)) known = {first, second.event, second.lane, part};
+  return verdict;
+}
+
+RaceChecker::Verdict RaceChecker::judgeAnew(Access first, Part part, const Second& second) const {
   const Event& after = run_.log()[second.event];
   const Event& before = run_.log()[first.event];
   // What one thread gives the tensor cores to do is done in that order.
@@ -56,7 +67,7 @@ RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& s
   return has_returned ? Verdict::kFine : Verdict::kUnfenced;
 }
 
-void RaceChecker::readCell(Cell& cell, LaneMask lanes, const Second& second) {
+void RaceChecker::readCell(Cell& cell, LaneMask lanes, const Second& second, bool is_recorded) {
   const EventId event = second.event;
   const Event& read = run_.log()[event];
   const bool is_asked = asked_.event == event && asked_.lanes == lanes && asked_.write == cell.write;
@@ -88,7 +99,7 @@ void RaceChecker::readCell(Cell& cell, LaneMask lanes, const Second& second) {
       if (!is_unordered && !followed_.empty()) noteOrderedRead(cell.write, event, lanes);
     }
   }
-  cell.reads = read_sets_.add(cell.reads, event, lanes);
+  if (is_recorded) cell.reads = read_sets_.add(cell.reads, event, lanes);
 }
 
 void RaceChecker::checkAgainstReaders(const Cell& cell, const Second& second) {
@@ -163,9 +174,9 @@ void RaceChecker::forEachShared(const Range& range, Check&& check) {
   }
 }
 
-void RaceChecker::readShared(const Range& range, EventId event) {
+void RaceChecker::readShared(const Range& range, EventId event, bool is_recorded) {
   forEachShared(range, [&](Cell& cell, std::uint64_t at) {
-    readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank, /*reads=*/true});
+    readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank, /*reads=*/true}, is_recorded);
   });
 }
 
@@ -191,7 +202,7 @@ void RaceChecker::forEachGlobal(const Range& range, Check&& check) {
 void RaceChecker::readGlobal(const Range& range, EventId event, GlobalAccess access) {
   if (!isTracked(range.address, access)) return;
   forEachGlobal(range, [&](Cell& cell, std::uint64_t at) {
-    readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kGlobal, 0, /*reads=*/true});
+    readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kGlobal, 0, /*reads=*/true}, /*is_recorded=*/true);
   });
 }
 

@@ -30,7 +30,8 @@ class RaceChecker {
   RaceChecker(RunState& run, const Order& order, Buffers tracked)
       : run_(run), order_(order), read_sets_(run.outcome.log), tracked_(std::move(tracked)) {}
 
-  void readShared(const Range& range, EventId event);
+  /// `is_recorded`: whether later writes are to be checked against this read, too.
+  void readShared(const Range& range, EventId event, bool is_recorded = true);
   void writeShared(const Range& range, EventId event);
   /// What global memory is accessed for decides which buffers need a shadow (sharedBuffers).
   enum class GlobalAccess : std::uint8_t { kLoad, kStore, kAsyncRead, kAsyncWrite };
@@ -55,11 +56,12 @@ class RaceChecker {
   };
   enum class Verdict : std::uint8_t { kFine, kUnordered, kUnfenced };
 
-  void readCell(Cell& cell, LaneMask lanes, const Second& read);
+  void readCell(Cell& cell, LaneMask lanes, const Second& read, bool is_recorded);
   void writeCell(Cell& cell, const Second& write);
   void checkAgainstReaders(const Cell& cell, const Second& write);
   void checkAgainstWriter(const Cell& cell, const Second& write);
-  Verdict judge(Access first, Part part, const Second& second) const;
+  Verdict judge(Access first, Part part, const Second& second);
+  Verdict judgeAnew(Access first, Part part, const Second& second) const;
   bool isOrdered(Access first, Part part, const Second& second) const;
   void report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced);
   void noteStrongRace(EventId read);
@@ -80,6 +82,9 @@ class RaceChecker {
   bool has_unknown_store_ = false, has_unknown_source_ = false;
   /// The last question asked, and that its answer was fine: neighbouring cells mostly have one writer.
   struct Asked { EventId event = 0; LaneMask lanes = 0; WriteId write = 0; } asked_, asked_write_;
+  /// Answers that were fine, by the first access: a tile has thousands of cells with the same few readers.
+  struct Judged { Access first; EventId second = 0; unsigned lane = 0; Part part = Part::kRead; };
+  std::array<Judged, 256> judged_{};
   static constexpr std::size_t kMaxReads = 1024;
   /// By the sites of both accesses: index into Outcome::conflicts.
   std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;

@@ -90,6 +90,7 @@ struct Warp {
   std::array<std::uint32_t, kWarpSize> cluster_generation{};  ///< that such a lane waits to be complete
   /// By mbarrier address and lane: completed phases that a wait has shown.
   std::map<std::pair<std::uint64_t, unsigned>, Phase> seen_phases;
+  Epoch instruction_epoch = 0;       ///< when the present instruction began: each barrier it arrives at starts a new epoch
   bool has_polled_flag = false;      ///< read a strong location since the last progress anywhere
 };
 

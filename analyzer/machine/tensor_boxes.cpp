@@ -63,22 +63,7 @@ TensorBoxes BoxFinder::solve() const {
     }
   }
   if (explains(boxes)) return boxes;
-  // The spacing does not add up: phases with several open maps share what is left in equal parts.
-  for (const auto& [key, contents] : phases_) {
-    std::int64_t rest = contents.expected - contents.known, count = 0;
-    for (const auto& [map, copies] : contents.copies) {
-      if (weighed.contains(map)) {
-        rest -= copies * static_cast<std::int64_t>(boxes.at(map));
-      } else {
-        count += copies;
-      }
-    }
-    if (count == 0 || rest <= 0 || rest % count != 0) continue;
-    for (const auto& [map, copies] : contents.copies) {
-      if (weighed.insert(map).second) boxes[map] = static_cast<std::uint64_t>(rest / count);
-    }
-  }
-  if (explains(boxes)) return boxes;
+  // The spacing does not add up: only what was weighed is worth something.
   for (auto& [map, bytes] : boxes) {
     if (!weighed.contains(map)) bytes = 0;
   }

@@ -81,7 +81,8 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   const EventId event = log(step, waits ? EventKind::kCtaSync : EventKind::kCtaArrive, step.lanes,
                             static_cast<std::uint32_t>(*id));
   // ".aligned" asks for all threads of the warp to execute the same barrier; exited threads do not execute anything.
-  if (effect.is_aligned && step.lanes != wanted) {
+  // Lanes that come alone because the others hang are a consequence.
+  if (effect.is_aligned && step.lanes != wanted && !outcome_.has_broken_joins) {
     addMisuse(step, {.kind = Misuse::Kind::kDivergentBarrier, .event = event, .lanes = step.lanes, .value = *id,
                      .wanted = wanted});
   }

@@ -124,7 +124,7 @@ bool Executor::arriveLanes(const Step& step, MbarrierObject& object, const Named
       addMisuse(step, {.kind = Misuse::Kind::kOverArrival, .event = event, .lanes = lanes, .address = reported(named),
                        .value = count, .wanted = object.pending(), .other = object.initEvent()});
     }
-    object.noteArriver(step.warp.id, outcome_.log[event].epoch);
+    object.noteArriver(step.warp.id, step.warp.instruction_epoch);
     object.settleExpects([&](const MbarrierObject::PendingExpect& expect) {
       return step.warp.clock.knows(View::kTime, lane, expect.warp * kWarpSize + expect.lane, expect.epoch);
     });

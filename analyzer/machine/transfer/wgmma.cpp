@@ -26,14 +26,16 @@ void Executor::readOperand(const Step& step, EventId event, const std::vector<By
   for (const ByteRange& range : ranges) {
     Cta* const cta = checkSharedRange(step, range.address, range.bytes, step.lanes);
     if (cta == nullptr) return;
-    races_.readShared({cta, withinCta(range.address), range.bytes, laneBit(0)}, event);
+    // The four warps' reads are over together, so those of the first one stand for all.
+    const bool is_recorded = step.warp.rank % kWarpsPerWarpgroup == 0;
+    races_.readShared({cta, withinCta(range.address), range.bytes, laneBit(0)}, event, is_recorded);
   }
 }
 
 void Executor::multiply(const Step& step) {
   Warp& warp = step.warp;
   forgetDestinations(step);
-  if (step.lanes != kAllLanes) {
+  if (step.lanes != kAllLanes && !outcome_.has_broken_joins) {
     addMisuse(step, {.kind = Misuse::Kind::kSplitWarpgroup, .lanes = step.lanes, .wanted = kAllLanes});
   }
   const auto form = wgmmaForm(program_.instruction(step.op));
