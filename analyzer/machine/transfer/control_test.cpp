@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analyzer/test_support/ptx_kernel.h"
 
 namespace handoff::machine {
@@ -270,6 +272,54 @@ TEST(Trap, IsALimitSinceNothingIsKnownOfWhatComesAfter) {
   const test::Ran ran = test::run("setp.eq.u32 %p1, %t, 3;\n@%p1 trap;\nbar.sync 1, 64;");
   EXPECT_TRUE(ran.outcome.has_trapped);
   EXPECT_FALSE(ran.outcome.limits.empty());
+}
+
+// --- setmaxnreg: 64 K registers for three warpgroups, which start with 168 a thread ---
+
+/// Warpgroup 0 gives registers back, the two others take more.
+test::Ran registerPool(const std::string& producers, const std::string& consumers) {
+  return test::run(
+      "setp.ge.u32 %p1, %w, 4;\n@%p1 bra MORE;\n" + producers + "bra END;\nMORE:\n" + consumers + "END:\n",
+      {.block = {384, 1, 1}});
+}
+constexpr const char* kFewer = "setmaxnreg.dec.sync.aligned.u32 40;\n";
+constexpr const char* kMore = "setmaxnreg.inc.sync.aligned.u32 232;\n";
+
+TEST(RegisterPool, WhatSomeGiveBackOthersTake) {
+  const test::Ran ran = registerPool(kFewer, kMore);
+  EXPECT_THAT(ran.outcome.stuck, IsEmpty());
+  EXPECT_THAT(test::rulesOf(ran), IsEmpty());
+  EXPECT_THAT(test::limitsOf(ran), IsEmpty());
+}
+
+TEST(RegisterPool, OrderOfTheTwoDoesNotMatter) {
+  // The producers come last on this schedule.
+  const test::Ran ran = test::run("setp.lt.u32 %p1, %w, 8;\n@%p1 bra MORE;\n" + std::string(kFewer) +
+                                      "bra END;\nMORE:\n" + kMore + "END:\n",
+                                  {.block = {384, 1, 1}});
+  EXPECT_THAT(ran.outcome.stuck, IsEmpty());
+}
+
+TEST(RegisterPool, NobodyGivesAnyBack) {
+  const test::Ran ran = registerPool("", "bar.sync 1, 256;\n" + std::string(kMore));
+  EXPECT_THAT(ran.outcome.stuck, IsEmpty()) << "those who leave give all of theirs back";
+  const test::Ran held = registerPool("bar.sync 2, 384;\n", kMore + std::string("bar.sync 2, 384;\n"));
+  ASSERT_FALSE(held.outcome.stuck.empty());
+  EXPECT_TRUE(std::any_of(held.outcome.stuck.begin(), held.outcome.stuck.end(),
+                          [](const Stuck& stuck) { return stuck.kind == Stuck::Kind::kRegisterPool; }));
+  EXPECT_THAT(test::rulesOf(held), ::testing::Contains("hang"));
+}
+
+TEST(RegisterPool, MoreThanThePoolHolds) {
+  const test::Ran ran =
+      registerPool(std::string("setmaxnreg.dec.sync.aligned.u32 96;\n") + "bar.sync 2, 384;\n",
+                   kMore + std::string("bar.sync 2, 384;\n"));
+  EXPECT_FALSE(ran.outcome.stuck.empty()) << "96 + 2 * 232 registers for 128 threads each are more than 64 K";
+}
+
+TEST(RegisterPool, NoMemoryEffect) {
+  EXPECT_THAT(test::rulesOf(registerPool(kFewer + std::string(kCopy) + kReadOwn + kCommit + kWait, kMore)),
+              ElementsAre("missing-wait"));
 }
 
 }  // namespace

@@ -206,5 +206,90 @@ TEST(CopyArrive, WaiterPassesWhatItLearntOnThroughABarrier) {
                     wait(0) + "MEET:\n" + kSync + kReadOther));
 }
 
+// --- waits and arrivals that meet the wrong phase on some schedule ---
+
+const std::string kFirstWarp = "setp.ne.u32 %p3, %w, 0;\n@%p3 bra SECOND;\n";
+
+TEST(MbarrierPhases, PhaseThatOvertakesItsWaiter) {
+  // Warp 0 turns two phases; nothing makes it wait for warp 1, which asks for the first.
+  const test::Ran ran = run64(init(32) + kFirstWarp + kArrive + wait(0, "A") + kArrive + wait(1, "B") +
+                              "bra END;\nSECOND:\n" + wait(0, "C") + "END:\n");
+  EXPECT_THAT(test::rulesOf(ran), ElementsAre("phase-race"));
+}
+
+TEST(MbarrierPhases, WaiterThatArrivesItselfIsNotOvertaken) {
+  expectClean(run64(init(64) + kArrive + wait(0) + kArrive + wait(1, "B") + kArrive + wait(0, "C")));
+}
+
+TEST(MbarrierPhases, WaiterIsHeldBackByABarrier) {
+  expectClean(run64(init(32) + kFirstWarp + kArrive + "SECOND:\n" + wait(0, "A") + kSync +
+                    "setp.ne.u32 %p3, %w, 0;\n@%p3 bra THIRD;\n" + kArrive + "THIRD:\n" + wait(1, "B")));
+}
+
+TEST(MbarrierPhases, ArrivalThatDoesNotKnowThePhaseBefore) {
+  // Warp 1 means the second phase, and may come in the first.
+  const test::Ran ran = run64(init(32) + kFirstWarp + kArrive + wait(0, "A") + wait(1, "B") +
+                              "bra END;\nSECOND:\n" + kArrive + "END:\n");
+  EXPECT_THAT(test::rulesOf(ran), ::testing::Contains("phase-race"));
+}
+
+TEST(MbarrierPhases, TwoBarriersHoldEachOtherBack) {
+  // A ring of one slot: full and empty, four turns.
+  const std::string ring = R"(
+setp.eq.u32 %p1, %t, 0;
+@%p1 mbarrier.init.shared.b64 [bar], 32;
+@%p1 mbarrier.init.shared.b64 [bar+8], 32;
+bar.sync 0;
+mov.u32 %r1, 0;
+setp.ne.u32 %p3, %w, 0;
+LOOP:
+and.b32 %r2, %r1, 1;
+xor.b32 %r3, %r2, 1;
+@%p3 bra CONSUME;
+EMPTY:
+mbarrier.try_wait.parity.shared.b64 %p2, [bar+8], %r3;
+@!%p2 bra EMPTY;
+st.shared.v4.u32 [%s], {%r4, %r4, %r4, %r4};
+mbarrier.arrive.shared.b64 _, [bar];
+bra NEXT;
+CONSUME:
+FULL:
+mbarrier.try_wait.parity.shared.b64 %p2, [bar], %r2;
+@!%p2 bra FULL;
+ld.shared.u32 %r5, [%s+-512];
+mbarrier.arrive.shared.b64 _, [bar+8];
+NEXT:
+add.u32 %r1, %r1, 1;
+setp.lt.u32 %p4, %r1, %n;
+@%p4 bra LOOP;
+)";
+  expectClean(run64(ring));
+  // Consumers that do not wait for the phase they mean: the other parity.
+  std::string early = ring;
+  early.replace(early.find("[bar], %r2"), 10, "[bar], %r3");
+  EXPECT_THAT(test::rulesOf(run64(early)), ::testing::Not(IsEmpty()));
+}
+
+TEST(MbarrierCounts, NoCompleteThatCompletesThePhase) {
+  const std::string arrive = "mbarrier.arrive.noComplete.shared.b64 %d1, [bar], 1;\n";
+  EXPECT_THAT(misuses(run64(init(64) + arrive)), ElementsAre(Misuse::Kind::kCompletingNoComplete));
+  EXPECT_THAT(misuses(run64(init(65) + arrive)), IsEmpty());
+}
+
+TEST(MbarrierCounts, DroppingTheLastExpectedArrival) {
+  EXPECT_THAT(misuses(run64(init(64) + "mbarrier.arrive_drop.shared.b64 _, [bar];\n")),
+              ElementsAre(Misuse::Kind::kEmptyExpectedCount));
+}
+
+TEST(MbarrierLife, OrdinaryAccessToALiveBarrier) {
+  EXPECT_THAT(misuses(run64(init(64) + "@%p1 st.shared.u32 [bar+4], %r1;\n")),
+              ElementsAre(Misuse::Kind::kBarrierOverwritten));
+  EXPECT_THAT(misuses(run64(init(64) + "@%p1 st.shared.u32 [bar+8], %r1;\n")), IsEmpty())
+      << "the object ends before";
+  EXPECT_THAT(
+      misuses(run64(init(64) + "@%p1 mbarrier.inval.shared.b64 [bar];\n@%p1 st.shared.u32 [bar], %r1;\n")),
+      IsEmpty());
+}
+
 }  // namespace
 }  // namespace handoff::machine
