@@ -138,6 +138,15 @@ TEST(WgmmaOperands, ReadersOfAllKindsMayMeet) {
   expectClean(run(kLoaded + multiply(0) + multiply(1) + multiply(0) + readAt(0) + kWait));
 }
 
+// Of the four warps' reads those of the first one are remembered.
+TEST(WgmmaOperands, DISABLED_RefillBetweenTheWarpsOfOneMultiplication) {
+  // Warps 1-3 have started; warp 0 refills before it joins them.
+  const std::string early = "setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\n" + multiply(0) +
+                            "bar.arrive 1, 128;\nbra END;\nFIRST:\n" + "bar.sync 1, 128;\n" +
+                            byLane(0, fill(0, 0)) + waitFor(1, 0) + multiply(0) + "END:\n" + kWait;
+  EXPECT_THAT(conflicts(kLoaded + early), Contains("mma -> bulk"));
+}
+
 // --- whose wait ---
 
 TEST(WgmmaWait, WaitOfAnyWarpIsThatOfTheWarpgroup) {
