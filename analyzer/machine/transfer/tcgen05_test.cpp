@@ -231,6 +231,19 @@ TEST(Tcgen05Result, NextTileInOtherColumnsNeedsNoWait) {
                   waitFor(0, 2) + kWaitLoads));
 }
 
+// Of what a commit has covered only the last operation gets the phase of the next commit as well.
+TEST(Tcgen05Result, DISABLED_LaterCommitCoversEarlierAccumulatorsToo) {
+  // The first commit frees the operands, the second hands over both accumulators.
+  expectClean(run(byThread(0, fill(0, 0) + waitFor(0) + mma(0, 0) + mma(0, 64) + commit(1) + commit(2)) +
+                  waitFor(0, 2) + loadColumns(0) + loadColumns(64) + kWaitLoads));
+}
+
+TEST(Tcgen05Result, LaterCommitCoversTheAccumulatorOfAllSteps) {
+  expectClean(run(byThread(0, fill(0, 0) + waitFor(0) + mma(0) + commit(1) + waitFor(0, 1) + mma(0) + mma(0) +
+                                  commit(1) + commit(2)) +
+                  waitFor(0, 2) + loadColumns(0) + kWaitLoads + byThread(0, waitFor(1, 1))));
+}
+
 // --- loads and stores of threads ---
 
 TEST(Tcgen05Moves, StoreThenLoadOfOneWarp) {
