@@ -236,7 +236,9 @@ class MisuseReporter {
         return;
       case Misuse::Kind::kLappedWait:
         finding.rule = "phase-race";
-        finding.message = "while " + thread() + " waits here for phase " + number(misuse_.value) + " of " + object +
+        finding.message = "while " + thread() + " waits here for " +
+                          (static_cast<std::int32_t>(misuse_.value) < 0 ? std::string("the phase before the first")
+                                                                        : "phase " + number(misuse_.value)) + " of " + object +
                           ", nothing holds back the phase after it: when that one is over, too, the wait asks for the wrong phase";
         relate(finding, misuse_.other, "the next phase completes here");
         return;

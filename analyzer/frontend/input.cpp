@@ -41,11 +41,12 @@ std::optional<Error> parsePtx(Unit& unit, const std::string& text, const std::st
   return std::nullopt;
 }
 
-Error withCount(const std::vector<Error>& errors) {
-  Error first = errors.front();
+/// `first` speaks for all of them.
+Error withCount(Error first, const std::vector<Error>& errors) {
   if (errors.size() > 1) first.message += " (and " + std::to_string(errors.size() - 1) + " more)";
   return first;
 }
+Error withCount(const std::vector<Error>& errors) { return withCount(errors.front(), errors); }
 
 bool isTrusted(const KernelDecl& kernel) { return !kernel.untrusted.has_value(); }
 
@@ -59,7 +60,7 @@ std::optional<Error> whyClangFailed(const ClangOutput& output) {
   if (!output.lost_kernels.empty() || output.kernels.empty()) return withCount(output.errors);
   if (std::any_of(output.kernels.begin(), output.kernels.end(), isTrusted)) return std::nullopt;
   // The first error of the file may be one that no kernel depends on.
-  return output.kernels.front().untrusted;
+  return withCount(*output.kernels.front().untrusted, output.errors);
 }
 
 /// Why another compiler should be asked although Clang's output could be used.

@@ -68,9 +68,9 @@ class Clock {
     return (behind & lanes) == 0;
   }
   /// Some lane of the warp whose first lane is `first` has reached `epoch`, as far as time goes.
-  bool reachesWarp(ActorId first, Epoch epoch) const {
+  bool reachesWarp(ActorId first, Epoch epoch, LaneMask lanes = kAllLanes) const {
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      if (atTime(first + lane) >= epoch) return true;
+      if ((lanes & laneBit(lane)) && atTime(first + lane) >= epoch) return true;
     }
     return false;
   }

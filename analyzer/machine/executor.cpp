@@ -115,7 +115,7 @@ void Executor::setSpecials(Warp& warp) {
         case Special::kNctaidY: word = launch.grid[1]; break;
         case Special::kNctaidZ: word = launch.grid[2]; break;
         case Special::kLaneid: word = lane; break;
-        case Special::kWarpid: word = warp.id; break;
+        case Special::kWarpid: word = warp.rank; break;
         case Special::kNwarpid: word = launch.warps(); break;
         case Special::kLanemaskEq: word = laneBit(lane); break;
         case Special::kLanemaskLt: word = laneBit(lane) - 1; break;
@@ -294,6 +294,7 @@ bool Executor::arriveAtJoin(Warp& warp, std::size_t f) {
 void Executor::mergeJoin(Warp& warp, int index) {
   const Join& join = warp.joins[index];
   if (join.arrived != join.expected || join.expected == 0) return;
+  if (join.arrived == warp.live) warp.has_broken_join = false;
   warp.fragments.insert(warp.fragments.begin(), {.pc = join.pc, .lanes = join.arrived, .join = join.parent});
   warp.joins[index].expected = warp.joins[index].arrived = 0;
   while (!warp.joins.empty() && warp.joins.back().expected == 0) warp.joins.pop_back();
@@ -342,13 +343,10 @@ bool Executor::breakJoins() {
       warp.fragments.push_back({.pc = join.pc, .lanes = join.arrived, .join = join.parent});
       join.expected &= ~join.arrived;
       join.arrived = 0;
-      any = true;
+      warp.has_broken_join = any = true;
     }
   }
-  if (any) {
-    outcome_.has_broken_joins = true;
-    progress();
-  }
+  if (any) progress();
   return any;
 }
 

@@ -30,6 +30,7 @@ bool MbarrierObject::advanceIfDone() {
   completed_ = std::exchange(open_, {});
   completed_.own.raise(actor_, phase_);
   events_.clear();
+  earlier_arrivers_ = std::move(completed_arrivers_);
   completed_arrivers_ = std::exchange(open_arrivers_, {});
   if (std::exchange(has_bytes_, false)) completed_arrivers_.clear();
   if (const auto bytes = bytes_.find(phase_ - 1); bytes != bytes_.end() && bytes->second.expected == bytes->second.delivered) {
@@ -38,8 +39,8 @@ bool MbarrierObject::advanceIfDone() {
   for (const PendingExpect& expect : std::exchange(pending_expects_, {})) late_expects_.push_back(expect.event);
   for (const Waiter& waiter : waiters_) {
     const ActorId first = waiter.warp * kWarpSize;
-    const bool went_on = waiter.phase + 2 != phase_ || completed_.own.reachesWarp(first, waiter.epoch) ||
-                         completed_.remote.reachesWarp(first, waiter.epoch);
+    const bool went_on = waiter.phase + 2 != phase_ || completed_.own.reachesWarp(first, waiter.epoch, waiter.lanes) ||
+                         completed_.remote.reachesWarp(first, waiter.epoch, waiter.lanes);
     if (!went_on) lapped_.push_back(waiter);
   }
   std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.phase + 2 <= phase_; });
@@ -67,9 +68,13 @@ bool MbarrierObject::arrive(std::uint32_t count, EventId event) {
 
 void MbarrierObject::noteWaiter(const Waiter& waiter) {
   const auto same = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& other) {
-    return other.warp == waiter.warp && other.phase == waiter.phase;
+    return other.warp == waiter.warp && other.lanes == waiter.lanes && other.phase == waiter.phase;
   });
-  if (same == waiters_.end()) waiters_.push_back(waiter);
+  if (same == waiters_.end()) {
+    waiters_.push_back(waiter);
+  } else {
+    *same = waiter;
+  }
 }
 
 std::vector<MbarrierObject::Waiter> MbarrierObject::takeLapped() { return std::exchange(lapped_, {}); }

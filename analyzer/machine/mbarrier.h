@@ -60,9 +60,10 @@ class MbarrierObject {
   bool isIdle() const { return pending_ == expected_ && transactions_ == 0; }
   /// Who arrived in the last completed phase. Whoever knows all of them to have arrived knows it to be over; empty for
   /// a phase that waited for bytes as well.
-  struct Arriver { std::uint16_t warp = 0; Epoch epoch = 0; };
-  void noteArriver(std::uint16_t warp, Epoch epoch) { open_arrivers_.push_back({warp, epoch}); }
+  struct Arriver { std::uint16_t warp = 0; Epoch epoch = 0; LaneMask lanes = kAllLanes; };
+  void noteArriver(std::uint16_t warp, Epoch epoch, LaneMask lanes = kAllLanes) { open_arrivers_.push_back({warp, epoch, lanes}); }
   const std::vector<Arriver>& completedArrivers() const { return completed_arrivers_; }
+  const std::vector<Arriver>& earlierArrivers() const { return earlier_arrivers_; }
   /// True when an arrival with this count would go below zero.
   bool wouldUnderflow(std::uint32_t count) const { return count > pending_; }
 
@@ -88,6 +89,7 @@ class MbarrierObject {
     Phase phase = 0;      ///< that it waited for
     Epoch epoch = 0;      ///< of the warp after the wait
     EventId event = 0;
+    LaneMask lanes = kAllLanes;  ///< that waited together
   };
   void noteWaiter(const Waiter& waiter);
   /// Waiters for the phase before the last completed one that the completion did not know to have gone on: on another
@@ -117,7 +119,7 @@ class MbarrierObject {
   std::vector<EventId> events_;
   struct Released { Clock own, remote; } open_, completed_;
   std::map<Phase, PhaseBytes> bytes_;
-  std::vector<Arriver> open_arrivers_, completed_arrivers_;
+  std::vector<Arriver> open_arrivers_, completed_arrivers_, earlier_arrivers_;
   bool has_bytes_ = false;  ///< in the open phase
   std::vector<Waiter> waiters_, lapped_;
   std::vector<PendingExpect> pending_expects_;

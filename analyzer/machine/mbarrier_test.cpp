@@ -226,15 +226,15 @@ TEST(MbarrierWaiters, WaiterOfThePhaseJustCompletedIsNotLapped) {
   EXPECT_THAT(object.takeLapped(), IsEmpty());
 }
 
-TEST(MbarrierWaiters, FirstWaitOfAWarpForAPhaseCounts) {
-  // Other lanes of the warp may ask again later; the phase is held back by what it knows of the first wait.
+TEST(MbarrierWaiters, LastWaitOfAWarpForAPhaseCounts) {
+  // Whoever asks for the phase again must not be overtaken either.
   MbarrierObject object = initialised(1);
   object.arrive(1, 2);
   object.noteWaiter({.warp = 3, .phase = 0, .epoch = 5, .event = 7});
   object.noteWaiter({.warp = 3, .phase = 0, .epoch = 9, .event = 8});
   object.openClock().raise(3 * kWarpSize, 5);
   object.arrive(1, 3);
-  EXPECT_THAT(object.takeLapped(), IsEmpty());
+  EXPECT_EQ(object.takeLapped().size(), 1u);
 }
 
 TEST(MbarrierWaiters, ArriversOfTheLastCompletedPhaseAreKnown) {

@@ -16,7 +16,7 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
   const Event& before = run_.log()[first.event];
   const Order::Observer observer{run_.cluster.warps[after.warp], second.lane};
   if (order_.isKnown(first, part, second.cta, observer)) return true;
-  const bool is_refill = !second.reads && isAsyncProxy(before.kind) && isAsyncProxy(after.kind);
+  const bool is_refill = !second.reads && isAsync(before.kind);
   const bool past_will_do = part == Part::kRead || is_refill;
   // An asynchronous operation is over once its phase or its wait is; a load of a thread may still be on its way when the
   // thread has gone on.
@@ -219,9 +219,8 @@ Buffers RaceChecker::sharedBuffers() const {
   for (const std::uint64_t buffer : of(GlobalAccess::kAsyncRead)) {
     if (of(GlobalAccess::kStore).contains(buffer) || of(GlobalAccess::kAsyncWrite).contains(buffer)) shared.insert(buffer);
   }
-  for (const std::uint64_t buffer : of(GlobalAccess::kAsyncWrite)) {
-    if (of(GlobalAccess::kStore).contains(buffer) || of(GlobalAccess::kLoad).contains(buffer)) shared.insert(buffer);
-  }
+  // Two asynchronous stores may meet as well.
+  shared.insert(of(GlobalAccess::kAsyncWrite).begin(), of(GlobalAccess::kAsyncWrite).end());
   return shared;
 }
 

@@ -91,6 +91,7 @@ struct Warp {
   /// By mbarrier address and lane: completed phases that a wait has shown.
   std::map<std::pair<std::uint64_t, unsigned>, Phase> seen_phases;
   Epoch instruction_epoch = 0;       ///< when the present instruction began: each barrier it arrives at starts a new epoch
+  bool has_broken_join = false;      ///< lanes went on without the others, which were waiting for something
   bool has_polled_flag = false;      ///< read a strong location since the last progress anywhere
 };
 

@@ -82,7 +82,7 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
                             static_cast<std::uint32_t>(*id));
   // ".aligned" asks for all threads of the warp to execute the same barrier; exited threads do not execute anything.
   // Lanes that come alone because the others hang are a consequence.
-  if (effect.is_aligned && step.lanes != wanted && !outcome_.has_broken_joins) {
+  if (effect.is_aligned && step.lanes != wanted && !warp.has_broken_join) {
     addMisuse(step, {.kind = Misuse::Kind::kDivergentBarrier, .event = event, .lanes = step.lanes, .value = *id,
                      .wanted = wanted});
   }

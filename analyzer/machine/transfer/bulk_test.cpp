@@ -357,7 +357,7 @@ TEST(BulkResult, OrdinaryStoreToItIsOrderedByTheFullWaitOnly) {
 }
 
 // A buffer gets a shadow only if something else than bulk stores accesses it, too.
-TEST(BulkResult, DISABLED_TwoStoresToTheSameBytesOverlap) {
+TEST(BulkResult, TwoStoresToTheSameBytesOverlap) {
   EXPECT_THAT(
       conflictsOf(run(kFilled + byThread(0, store(0, 512) + store(512, 512) + kBulkCommit + kBulkWait))),
       ElementsAre("bulk -> bulk"));

@@ -14,7 +14,7 @@ void Executor::operator()(const ptx::ClusterBarrier& effect, const Step& step) {
   if (is_aligned && deferred(step)) return;
   const EventId event = log(step, effect.is_arrive ? EventKind::kClusterArrive : EventKind::kClusterWait, step.lanes,
                             barrier.generation());
-  if (is_aligned && step.lanes != warp.live && !outcome_.has_broken_joins) {
+  if (is_aligned && step.lanes != warp.live && !warp.has_broken_join) {
     addMisuse(step, {.kind = Misuse::Kind::kDivergentBarrier, .event = event, .lanes = step.lanes, .wanted = warp.live});
   }
   if (!effect.is_arrive) {

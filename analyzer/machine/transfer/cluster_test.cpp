@@ -157,7 +157,7 @@ TEST(ClusterSpecials, DescribeTheCta) {
 }
 
 // %warpid counts through all CTAs of the cluster.
-TEST(ClusterSpecials, DISABLED_WarpsAreCountedWithinTheirCta) {
+TEST(ClusterSpecials, WarpsAreCountedWithinTheirCta) {
   const auto probes = test::probesOf(
       run("mov.u32 %r1, %warpid;\ncvt.u64.u32 %d1, %r1;\n" + test::probe("%d1") + "cp.async.wait_all;\n"));
   ASSERT_EQ(probes.size(), 2u);
@@ -303,7 +303,7 @@ TEST(RemoteArrive, SlotOfAsynchronousStoresWithClusterScope) {
 }
 
 // What is past will do for two operations of the async proxy only, and st.async is of the generic one.
-TEST(RemoteArrive, DISABLED_SlotReleaseIsToleratedForAsynchronousStoresToo) {
+TEST(RemoteArrive, SlotReleaseIsToleratedForAsynchronousStoresToo) {
   for (const auto& [arrival, wait] : kScopes) expectClean(run(ring(kRemoteStore, arrival, wait)));
 }
 

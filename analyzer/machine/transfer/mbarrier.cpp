@@ -96,10 +96,12 @@ void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes
 bool Executor::isPhaseOver(const Warp& warp, unsigned lane, const MbarrierObject& object, Phase completed) const {
   const Clock& clock = warp.clock.of(lane);
   if (clock.atTime(object.actor()) >= completed) return true;
-  const auto& arrivers = object.completedArrivers();
-  if (completed != object.phase() || arrivers.empty()) return false;
+  if (completed + 1 < object.phase()) return false;
+  const auto& arrivers = completed == object.phase() ? object.completedArrivers() : object.earlierArrivers();
+  if (arrivers.empty()) return false;
   return std::all_of(arrivers.begin(), arrivers.end(), [&](const MbarrierObject::Arriver& arriver) {
-    return arriver.warp == warp.id || clock.reachesWarp(arriver.warp * kWarpSize, arriver.epoch);
+    const bool is_own = arriver.warp == warp.id && (arriver.lanes & laneBit(lane)) != 0;
+    return is_own || clock.reachesWarp(arriver.warp * kWarpSize, arriver.epoch, arriver.lanes);
   });
 }
 
@@ -124,7 +126,8 @@ bool Executor::arriveLanes(const Step& step, MbarrierObject& object, const Named
       addMisuse(step, {.kind = Misuse::Kind::kOverArrival, .event = event, .lanes = lanes, .address = reported(named),
                        .value = count, .wanted = object.pending(), .other = object.initEvent()});
     }
-    object.noteArriver(step.warp.id, step.warp.instruction_epoch);
+    // Lanes of one instruction go together, though each may arrive at the barrier of another CTA.
+    object.noteArriver(step.warp.id, step.warp.instruction_epoch, step.lanes);
     object.settleExpects([&](const MbarrierObject::PendingExpect& expect) {
       return step.warp.clock.knows(View::kTime, lane, expect.warp * kWarpSize + expect.lane, expect.epoch);
     });

@@ -41,7 +41,7 @@ void Executor::observePhase(const Step& step, const ptx::Mbarrier& effect, Mbarr
   warp.clock.learn(lanes, View::kTime, object.actor(), object.phase());
   // Going on after a wait takes a branch on its result, which the values of earlier loads do not outlast.
   if (program_.has_async_proxy) warp.clock.settleLoads(lanes, View::kReturned);
-  if (effect.is_parity && is_over) object.noteWaiter({warp.id, awaited, warp.clock.epoch(), event});
+  if (effect.is_parity) object.noteWaiter({warp.id, awaited, warp.clock.epoch(), event, lanes});
 }
 
 void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes) {

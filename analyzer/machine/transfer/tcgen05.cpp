@@ -15,6 +15,8 @@ namespace handoff::machine {
 namespace {
 
 constexpr std::uint32_t kColumns = 512, kQuarters = 4;
+/// Operations that later commits of the thread are still applied to.
+constexpr std::ptrdiff_t kRememberedOps = 64;
 constexpr std::uint32_t kBytesPerColumn = 4;  ///< of one lane
 
 std::uint64_t cellAddress(std::uint64_t column, std::uint32_t quarter) {
@@ -109,8 +111,8 @@ void Executor::tensorCopy(const Step& step) {
   });
 }
 
-// All that the thread has issued so far is over when this phase is. The last operation may have been covered before, by
-// the commit that frees its operands; a second one then hands over its result.
+// All that the thread has issued so far is over when this phase is. Operations may have been covered before, by the commit
+// that frees their operands; a later one then hands over their results.
 void Executor::tensorCommit(const Step& step) {
   Warp& warp = step.warp;
   const Lanes barriers = addressWords(warp, arg(step.op, 0));
@@ -131,6 +133,7 @@ void Executor::tensorCommit(const Step& step) {
     checkPhaseKnown(step, *object, *named, step.lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     warp.clock.publishTime(step.lanes, object->openClock());
     for (const std::uint32_t op : warp.pending_mma) {
+      if (outcome_.log.op(op).lane != lane) continue;  // another thread's
       outcome_.log.op(op).completions.push_back({object->actor(), object->phase() + 1, named->cta->rank});
     }
     if (arriveLanes(step, *object, *named, laneBit(lane), 1, event)) wakePollers();
@@ -140,7 +143,7 @@ void Executor::tensorCommit(const Step& step) {
   for (std::uint32_t rank = 0; rank < 16; ++rank) {
     if ((mask >> rank) & 1) arrive(inCluster(rank, address));
   }
-  if (warp.pending_mma.size() > 1) warp.pending_mma.erase(warp.pending_mma.begin(), warp.pending_mma.end() - 1);
+  if (std::ssize(warp.pending_mma) > kRememberedOps) warp.pending_mma.erase(warp.pending_mma.begin(), warp.pending_mma.end() - kRememberedOps);
 }
 
 void Executor::tensorMove(const Step& step, bool is_load) {

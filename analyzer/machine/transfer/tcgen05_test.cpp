@@ -118,7 +118,7 @@ TEST(Tcgen05Operands, GenericWriteNeedsTheCommitToo) {
 }
 
 // The load is known to be over in time only, which will do for another copy but not for a store.
-TEST(Tcgen05Operands, DISABLED_EpilogueThatReusesTheSlotNeedsNoWaitForItsLoad) {
+TEST(Tcgen05Operands, EpilogueThatReusesTheSlotNeedsNoWaitForItsLoad) {
   expectClean(run(kMultiplied + byThread(64, waitFor(0, 1) + writeAt(0))));
 }
 
@@ -135,7 +135,7 @@ TEST(Tcgen05Operands, CommitOfAnotherThreadCoversNothing) {
 }
 
 // Operations without a commit are kept for the warp and not for the thread.
-TEST(Tcgen05Operands, DISABLED_CommitOfAnotherLaneCoversNothingEither) {
+TEST(Tcgen05Operands, CommitOfAnotherLaneCoversNothingEither) {
   EXPECT_THAT(conflicts(byThread(0, fill(0, 0) + waitFor(0) + mma(0)) + kSync + byThread(1, commit(1)) +
                         byThread(0, waitFor(0, 1) + fill(0, 0) + waitFor(1) + commit(2) + waitFor(0, 2))),
               ElementsAre("mma -> bulk"));
@@ -232,7 +232,7 @@ TEST(Tcgen05Result, NextTileInOtherColumnsNeedsNoWait) {
 }
 
 // Of what a commit has covered only the last operation gets the phase of the next commit as well.
-TEST(Tcgen05Result, DISABLED_LaterCommitCoversEarlierAccumulatorsToo) {
+TEST(Tcgen05Result, LaterCommitCoversEarlierAccumulatorsToo) {
   // The first commit frees the operands, the second hands over both accumulators.
   expectClean(run(byThread(0, fill(0, 0) + waitFor(0) + mma(0, 0) + mma(0, 64) + commit(1) + commit(2)) +
                   waitFor(0, 2) + loadColumns(0) + loadColumns(64) + kWaitLoads));

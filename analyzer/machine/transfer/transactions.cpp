@@ -66,6 +66,13 @@ void Executor::transact(const Step& step, const ptx::Mbarrier& effect, const Nam
     const auto count = static_cast<std::int64_t>(words.word[lane] & 0xffffffff);
     usePeer(step, *named.cta, event, lane, Misuse::Kind::kBarrierInitUnordered);
     if (effect.op == ptx::MbarrierOp::kCompleteTx) return deliverBytes(step, *object, named, lane, count, event);
+    // Without knowing which phase is open, the thread may come in an earlier one; without an arrival outstanding, nothing
+    // holds the phase open for it.
+    checkPhaseKnown(step, *object, named, laneBit(lane), object->phase(), event, Misuse::Kind::kLateExpect);
+    if (object->pending() == 0) {
+      addMisuse(step, {.kind = Misuse::Kind::kLateExpect, .event = event, .lanes = laneBit(lane), .address = reported(named),
+                       .other = object->initEvent()});
+    }
     expectBytes(step, *object, named, lane, count, event);
     object->notePendingExpect({step.warp.id, lane, step.warp.clock.epoch(), event});
   });

@@ -35,7 +35,7 @@ void Executor::readOperand(const Step& step, EventId event, const std::vector<By
 void Executor::multiply(const Step& step) {
   Warp& warp = step.warp;
   forgetDestinations(step);
-  if (step.lanes != kAllLanes && !outcome_.has_broken_joins) {
+  if (step.lanes != kAllLanes && !step.warp.has_broken_join) {
     addMisuse(step, {.kind = Misuse::Kind::kSplitWarpgroup, .lanes = step.lanes, .wanted = kAllLanes});
   }
   const auto form = wgmmaForm(program_.instruction(step.op));
