@@ -58,6 +58,7 @@ class ConflictReporter {
     finding.witness = witnessOf(run_, conflict_.first, conflict_.second, place_);
     diagnosis.edits = editsFor(run_, conflict_, cause_);
     diagnosis.last_event = conflict_.second.event;
+    finding.is_use_in_flight = conflict_.second_reads;
     return diagnosis;
   }
 

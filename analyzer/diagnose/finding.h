@@ -56,6 +56,8 @@ struct Finding {
   std::optional<Repair> repair;
   /// A phase met too early: what a missing or a wrong wait leads to, and then not worth a finding of its own.
   bool may_follow = false;
+  /// The first of two accesses has the data in flight: a use that came after it without a wait, and no consequence.
+  bool is_use_in_flight = false;
 };
 
 /// Something that keeps the verdict from being `verified`.

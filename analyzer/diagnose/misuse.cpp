@@ -316,8 +316,7 @@ void reportMisuses(const Run& run, std::vector<Diagnosis>& result) {
   };
   const bool has_wait_finding = std::any_of(result.begin(), result.end(), isAboutWaits);
   const auto isAboutPhases = [](Misuse::Kind kind) {
-    return kind == Misuse::Kind::kEarlyArrival || kind == Misuse::Kind::kEarlyWait || kind == Misuse::Kind::kLappedWait ||
-           kind == Misuse::Kind::kOverArrival;
+    return kind == Misuse::Kind::kEarlyArrival || kind == Misuse::Kind::kEarlyWait || kind == Misuse::Kind::kLappedWait;
   };
   for (const Misuse& misuse : run.outcome.misuses) {
     if (misuse.kind == Misuse::Kind::kLeakedAtExit && has_wait_finding) continue;

@@ -196,9 +196,11 @@ class KernelAnalysis {
   // A thread that goes on too early also arrives too early, in whatever run that shows.
   void dropConsequences() {
     const auto isCause = [](const Finding& finding) {
-      static constexpr std::string_view kCauses[] = {"missing-wait", "wrong-parity", "barrier-only-handoff",
-                                                     "tx-count-mismatch", "uninitialized-barrier"};
-      return finding.severity == Severity::kError && std::find(std::begin(kCauses), std::end(kCauses), finding.rule) != std::end(kCauses);
+      static constexpr std::string_view kCauses[] = {"wrong-parity", "tx-count-mismatch", "uninitialized-barrier"};
+      const bool is_missing_wait = finding.rule == "missing-wait" || finding.rule == "barrier-only-handoff";
+      const bool is_cause = (is_missing_wait && finding.is_use_in_flight) ||
+                            std::find(std::begin(kCauses), std::end(kCauses), finding.rule) != std::end(kCauses);
+      return finding.severity == Severity::kError && is_cause;
     };
     const bool has_cause = std::any_of(report_.findings.begin(), report_.findings.end(), isCause);
     if (has_cause) std::erase_if(report_.findings, [](const Finding& finding) { return finding.may_follow; });

@@ -74,7 +74,7 @@ TEST(Text, WitnessHasLaunchParametersThreadsAndMemory) {
 
 TEST(Text, RepairShowsTheTextToInsert) {
   const std::string text = render(oneFinding());
-  EXPECT_THAT(text, HasSubstr("  fix:     insert a wait (line 31)"));
+  EXPECT_THAT(text, HasSubstr("  fix:     insert a wait before line 31"));
   EXPECT_THAT(text, HasSubstr("+ cp_async_wait<0>();\n"));
 }
 

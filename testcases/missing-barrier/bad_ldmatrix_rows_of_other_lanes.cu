@@ -2,7 +2,7 @@
 // Launch:   grid 8, block 32, static shared memory only
 // Target:   sm_80
 // Expected finding: missing-barrier
-// Line:     30
+// Line:     34
 // Why:      ldmatrix gives a lane parts of rows that other lanes copied and waited for; the .sync of ldmatrix
 //           orders no memory.
 #include <cstdint>
@@ -20,6 +20,10 @@ __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
+__device__ __forceinline__ void ldmatrix4(uint4& v, uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address) : "memory");
+}
+
 __global__ void matrices(const uint4* in, uint4* out) {
     __shared__ alignas(16) uint4 row[32];
     const int lane = threadIdx.x;
@@ -27,8 +31,7 @@ __global__ void matrices(const uint4* in, uint4* out) {
     cp_async_commit();
     cp_async_wait<0>();
     uint4 v;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"  // BUG: missing-barrier
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(smem_addr(&row[lane])) : "memory");
+    ldmatrix4(v, smem_addr(&row[lane]));  // BUG: missing-barrier
     out[blockIdx.x * 32 + lane] = v;
 }
 
