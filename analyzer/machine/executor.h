@@ -171,7 +171,7 @@ class Executor : private Core {
                        Phase completed, EventId event, Misuse::Kind kind);
   bool arriveLanes(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes, std::uint32_t count,
                    EventId event);
-  void afterPhase(const Step& step, MbarrierObject& object, const Named& named);
+  void afterPhase(MbarrierObject& object, const Named& named);
   Phase meantPhase(const Step& step, const MbarrierObject& object, unsigned lane) const;
   void expectBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);
   void deliverBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);

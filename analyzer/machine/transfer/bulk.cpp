@@ -19,12 +19,7 @@ bool isShared(Space space) { return space == Space::kShared || space == Space::k
 Executor::BulkOperands Executor::bulkOperands(const Step& step) const {
   const ptx::Decoded& decoded = *step.op.decoded;
   BulkOperands operands;
-  if (const auto* tensor = std::get_if<ptx::TensorCopy>(&decoded.effect)) {
-    operands.is_tensor = true;
-    operands.is_reduction = tensor->is_reduction;
-  } else if (const auto* bulk = std::get_if<ptx::BulkCopy>(&decoded.effect)) {
-    operands.is_reduction = bulk->is_reduction;
-  }
+  operands.is_tensor = std::holds_alternative<ptx::TensorCopy>(decoded.effect);
   operands.to_shared = isShared(decoded.spaces[0]);
   operands.from_shared = isShared(decoded.spaces[1]);
   operands.is_own_only = decoded.spaces[0] == Space::kShared && operands.to_shared;
@@ -228,7 +223,8 @@ void Executor::operator()(const ptx::AsyncStore& effect, const Step& step) {
   if (bytes == 0 || arg(step.op, 0).kind != Arg::Kind::kAddress) return notModelled(step);
   if (!is_barriered) {
     for (const Resolved& part : resolve(step, arg(step.op, 0), decoded.space())) {
-      if (part.space == Space::kGlobal) storeGlobal(step, part, bytes);
+      if (part.space != Space::kGlobal) return notModelled(step);  // without a barrier, only global memory is defined
+      storeGlobal(step, part, bytes);
     }
     return;
   }

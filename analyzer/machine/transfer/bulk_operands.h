@@ -11,7 +11,6 @@ struct Executor::BulkOperands {
 
   bool is_valid = false;         ///< every operand that the form needs is there
   bool is_tensor = false;
-  bool is_reduction = false;
   bool is_multicast = false;
   bool from_shared = false, to_shared = false;   ///< the other side is global memory
   bool is_own_only = false;      ///< ".shared::cta" destination

@@ -133,7 +133,7 @@ bool Executor::arriveLanes(const Step& step, MbarrierObject& object, const Named
     });
     if (object.arrive(count, event)) {
       completed = true;
-      afterPhase(step, object, named);
+      afterPhase(object, named);
     }
   });
   return completed;
@@ -218,7 +218,7 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, con
 }
 
 // A phase has just been completed: what its completion shows about threads that did not know of it.
-void Executor::afterPhase(const Step& step, MbarrierObject& object, const Named& named) {
+void Executor::afterPhase(MbarrierObject& object, const Named& named) {
   for (const MbarrierObject::Waiter& waiter : object.takeLapped()) {
     const Event& wait = outcome_.log[waiter.event];
     Warp& warp = run_.cluster.warps[waiter.warp];
@@ -232,7 +232,6 @@ void Executor::afterPhase(const Step& step, MbarrierObject& object, const Named&
     addMisuse(at, {.kind = Misuse::Kind::kLateExpect, .event = expect, .lanes = event.lanes, .address = reported(named),
                    .other = object.initEvent()});
   }
-  static_cast<void>(step);
 }
 
 void Executor::wakePollers() {

@@ -52,7 +52,7 @@ void Executor::deliverBytes(const Step& step, MbarrierObject& object, const Name
   const bool completed = object.complete(bytes, event);
   progress();
   if (!completed) return;
-  afterPhase(step, object, named);
+  afterPhase(object, named);
   wakePollers();
 }
 
