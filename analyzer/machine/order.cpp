@@ -6,12 +6,6 @@
 
 namespace handoff::machine {
 
-namespace {
-
-constexpr unsigned kWarpsPerWarpgroup = 4;
-
-}  // namespace
-
 bool Order::isPhaseKnown(ActorId barrier, Epoch phases, Observer observer, View view) {
   const Clock& clock = observer.warp.clock.of(observer.lane);
   if (view == View::kPast) return clock.atPast(barrier) >= phases;
@@ -64,12 +58,9 @@ bool Order::isMmaKnown(Access mma, Observer observer, View view) const {
     });
   }
   const Warp& issuer = run_.cluster.warps[run_.log()[mma.event].warp];
-  const std::size_t in_group = issuer.rank % kWarpsPerWarpgroup;
-  for (std::size_t w = issuer.id - in_group; w < issuer.id - in_group + kWarpsPerWarpgroup; ++w) {
-    if (w >= run_.cluster.warps.size() || run_.cluster.warps[w].cta != issuer.cta) break;
-    const CopyGroups& groups = run_.cluster.warps[w].mma;
-    if (!groups.isRetired(0, op->group)) continue;
-    if (isWarpKnown(run_.cluster.warps[w], groups.retireEpoch(0, op->group), observer, view)) return true;
+  for (const Warp& warp : run_.cluster.warpgroupOf(issuer)) {
+    if (!warp.mma.isRetired(0, op->group)) continue;
+    if (isWarpKnown(warp, warp.mma.retireEpoch(0, op->group), observer, view)) return true;
   }
   return false;
 }

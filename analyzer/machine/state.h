@@ -2,10 +2,12 @@
 // The state of a run: warps with their lanes, fragments and joins; memory and barriers of the CTAs of a cluster.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -106,6 +108,8 @@ struct MemoryUse {
   bool is_access = false;   ///< ... or, for accesses of a thread itself, by a later event of that thread
 };
 
+inline constexpr unsigned kWarpsPerWarpgroup = 4;
+
 /// One wgmma.mma_async as the first warp of its warpgroup executed it.
 struct Multiplication {
   EventId event = 0;
@@ -148,6 +152,12 @@ struct Cluster {
 
   Cta& ctaOf(const Warp& warp) { return ctas[warp.cta]; }
   const Cta& ctaOf(const Warp& warp) const { return ctas[warp.cta]; }
+  /// The four warps of the CTA, fewer at its end, that multiply together (PTX ISA, "wgmma": warpgroup).
+  std::span<const Warp> warpgroupOf(const Warp& warp) const {
+    const std::size_t first = warp.rank - warp.rank % kWarpsPerWarpgroup;
+    const std::size_t count = std::min<std::size_t>(kWarpsPerWarpgroup, ctaOf(warp).warp_count - first);
+    return {&warps[ctaOf(warp).first_warp + first], count};
+  }
   /// The CTA that a shared address names, seen from a warp; null when the cluster has none of that rank.
   Cta* ctaAt(const Warp& warp, std::uint64_t address) {
     const std::uint64_t window = address >> kClusterShift;

@@ -11,7 +11,6 @@ namespace handoff::machine {
 
 namespace {
 
-constexpr std::uint32_t kWarpsPerWarpgroup = 4;
 constexpr std::size_t kMaxPendingGroups = 8;
 
 }  // namespace
@@ -57,8 +56,7 @@ void Executor::multiply(const Step& step) {
   const std::uint64_t a = form->is_a_in_registers ? 0 : readBy(WgmmaForm::kA, false, form->a);
   const std::uint64_t b = readBy(WgmmaForm::kB, true, form->b);
   // All four warps execute the same instruction with the same descriptors.
-  const std::size_t first = warp.id - warp.rank % kWarpsPerWarpgroup;
-  auto& steps = multiplications_[first];
+  auto& steps = multiplications_[run_.cluster.warpgroupOf(warp).front().id];
   const std::size_t turn = warp.multiplications++;
   if (turn == steps.size()) {
     steps.push_back({event, a, b});
@@ -70,10 +68,8 @@ void Executor::multiply(const Step& step) {
 // What the multiplications of these groups are done with, all four warps have issued: so they have come that far.
 void Executor::learnWarpgroup(const Step& step, std::uint32_t groups) {
   Warp& warp = step.warp;
-  const std::size_t first = warp.id - warp.rank % kWarpsPerWarpgroup;
-  for (std::size_t w = first; w < first + kWarpsPerWarpgroup && w < run_.cluster.warps.size(); ++w) {
-    const Warp& other = run_.cluster.warps[w];
-    if (w == warp.id || other.cta != warp.cta) continue;
+  for (const Warp& other : run_.cluster.warpgroupOf(warp)) {
+    if (other.id == warp.id) continue;
     if (const auto issued = other.mma_issued.find(groups); issued != other.mma_issued.end()) {
       warp.clock.learnTime(step.lanes, issued->second);
     }
@@ -82,11 +78,8 @@ void Executor::learnWarpgroup(const Step& step, std::uint32_t groups) {
 
 // False: the fragment waits at this instruction for the rest of its warpgroup.
 bool Executor::waitForWarpgroup(const Step& step, std::uint32_t groups) {
-  const Warp& warp = step.warp;
-  const std::size_t first = warp.id - warp.rank % kWarpsPerWarpgroup;
-  for (std::size_t w = first; w < first + kWarpsPerWarpgroup && w < run_.cluster.warps.size(); ++w) {
-    const Warp& other = run_.cluster.warps[w];
-    if (other.cta != warp.cta || other.mma.committed(0) >= groups) continue;
+  for (const Warp& other : run_.cluster.warpgroupOf(step.warp)) {
+    if (other.mma.committed(0) >= groups) continue;
     Fragment& fragment = step.warp.fragments[isolate(step)];
     fragment.state = Fragment::State::kAtMmaWait;
     fragment.pc = step.index;
