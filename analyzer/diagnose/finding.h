@@ -13,7 +13,9 @@
 
 namespace handoff::diagnose {
 
-enum class Severity : std::uint8_t { kError, kWarning, kNote };
+/// kPossible: two accesses may meet, but whether they do depends on values that the machine does not have. Never counts
+/// as a violation.
+enum class Severity : std::uint8_t { kError, kWarning, kPossible, kNote };
 
 /// A second position of a finding: the copy, the wait, the barrier, the other access.
 struct Related {
@@ -58,6 +60,9 @@ struct Finding {
   bool may_follow = false;
   /// The first of two accesses has the data in flight: a use that came after it without a wait, and no consequence.
   bool is_use_in_flight = false;
+  /// Met only with values that no launch of the unit has: said apart, and of no weight for verdict and exit code unless
+  /// the user asks about any launch.
+  bool is_for_other_launches = false;
 };
 
 /// Something that keeps the verdict from being `verified`.
@@ -77,6 +82,9 @@ struct KernelReport {
   Verdict verdict = Verdict::kBounded;
   std::vector<std::string> launches;  ///< every launch that was run: "grid=... block=... smem=... tiles=12 (file:line)"
   std::vector<Limit> limits;
+  /// What the verdict holds for, one quantified or fixed value each: "all tiles >= 0", "all blocks", "block = (128,1,1)".
+  std::vector<std::string> holds_for;
+  std::uint32_t paths = 0;  ///< runs with inputs of their own
   std::vector<Finding> findings;
   std::string error;      ///< for kError: why the kernel was not checked
   double seconds = 0;     ///< analysis wall time

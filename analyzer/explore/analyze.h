@@ -18,6 +18,10 @@ struct Options {
   /// Launches to run instead of those of the unit: "block=128 grid=16x2 smem=49152 K=64".
   std::vector<std::string> launches;
   bool try_repairs = true;
+  /// Values that the unit's launches fix count like any other: what goes wrong for other launches is a violation, too.
+  bool any_launch = false;
+  unsigned max_paths = 256;                  ///< runs with different inputs, per kernel
+  unsigned max_memory_mb = 2048;             ///< of the whole process, when the next path is about to start
 };
 
 /// One report per kernel of the module, in the module's order. A kernel that could not be checked has verdict kError

@@ -32,6 +32,9 @@ void countKernel(Totals& totals, const diagnose::KernelReport& kernel) {
       case Severity::kWarning:
         ++totals.warnings;
         break;
+      case Severity::kPossible:
+        ++totals.possible;
+        break;
       case Severity::kNote:
         ++totals.notes;
         break;

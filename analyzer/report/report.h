@@ -31,7 +31,7 @@ struct Totals {
   std::uint32_t files = 0, failed_files = 0, files_without_kernel = 0, files_unchecked = 0;
   std::uint32_t kernels = 0, synchronous_kernels = 0;  ///< without any asynchronous operation
   std::uint32_t verified = 0, bounded = 0, violations = 0, unchecked = 0;
-  std::uint32_t errors = 0, warnings = 0, notes = 0;  ///< findings by severity
+  std::uint32_t errors = 0, warnings = 0, possible = 0, notes = 0;  ///< findings by severity
 
   void add(const FileReport& file);
 };
