@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "analyzer/diagnose/diagnose.h"
 #include "analyzer/explore/clobber.h"
 #include "analyzer/explore/hazards.h"
+#include "analyzer/explore/paths.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/machine/machine.h"
@@ -64,6 +65,9 @@ class KernelAnalysis {
   }
 
  private:
+  /// A finding, and the length of the run that it was met in.
+  struct Seen { std::size_t index = 0; std::uint64_t steps = 0; };
+
   void fail(const std::string& why) {
     report_.verdict = Verdict::kError;
     report_.error = why;
@@ -90,32 +94,26 @@ class KernelAnalysis {
     if (threads == 0 || threads > 1024) {
       return addLimit({"a block of " + std::to_string(threads) + " threads cannot be launched", report_.pos});
     }
-    // Clusters take the place of blocks: all CTAs of one run together.
-    const machine::Dim3& cluster = scenario.launch.cluster;
-    machine::Dim3 grid = scenario.launch.grid;
-    for (unsigned d = 0; d < 3; ++d) grid[d] = std::max(1u, grid[d] / std::max(1u, cluster[d]));
-    runBlock(program, scenario);
-    const bool has_more = grid[0] > 1 || grid[1] > 1 || grid[2] > 1;
-    if (!has_more) return;
-    if (!program.depends_on_block) {
-      // What alignment and hazards of the source a block index brings about, the next block shows.
-      if (!program.addresses_depend_on_block || !program.has_async_copies) return;
-      scenario.launch.block_index = {grid[0] > 1 ? cluster[0] : 0u, grid[1] > 1 ? cluster[1] : 0u, grid[2] > 1 ? cluster[2] : 0u};
-      return runBlock(program, scenario);
-    }
-    // The last block is where sizes that do not divide show.
-    scenario.launch.block_index = {(grid[0] - 1) * cluster[0], (grid[1] - 1) * cluster[1], (grid[2] - 1) * cluster[2]};
-    runBlock(program, scenario);
-    if (std::uint64_t{grid[0]} * grid[1] * grid[2] > 2) {
-      addLimit({"the block index decides more than global addresses; the first and the last block were run", report_.pos});
+    const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
+                            .deadline = start_ + std::chrono::seconds(options_.max_seconds)};
+    Paths paths(program, scenario, budget, [&](const Scenario& one, machine::PathLog& log) { runBlock(program, one, log); });
+    paths.explore();
+    report_.paths += paths.count();
+    for (const PathLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
+    for (std::string& quantity : holdsFor(scenario, program)) {
+      if (std::find(report_.holds_for.begin(), report_.holds_for.end(), quantity) == report_.holds_for.end()) {
+        report_.holds_for.push_back(std::move(quantity));
+      }
     }
   }
 
-  void runBlock(const machine::Program& program, const Scenario& scenario) {
+  void runBlock(const machine::Program& program, const Scenario& scenario, machine::PathLog& log) {
     machine::RunOptions options;
     // Without asynchronous copies only plain barriers are at stake; a short run says most of it.
     options.max_steps = program.has_async_copies ? options_.max_steps : options_.max_steps / 5;
+    options.path = &log;
     const bool is_assumed = runOnce(program, scenario, options);
+    options.path = nullptr;
     if (program.has_mbarrier_waits) {
       options.fail_first_polls = true;
       runOnce(program, scenario, options);
@@ -131,6 +129,7 @@ class KernelAnalysis {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
     const auto run_start = std::chrono::steady_clock::now();
     machine::Outcome outcome = machine::run(program, scenario.launch, options);
+    options.path = nullptr;  // of this run only
     const double run_seconds = secondsSince(run_start);
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
@@ -148,7 +147,10 @@ class KernelAnalysis {
         diagnosis.finding.message += " (on a path that was assumed for data not known before the launch)";
       }
       auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
-      if (!seen_.insert(std::move(key)).second) continue;
+      if (const auto [known, is_new] = seen_.try_emplace(std::move(key), Seen{report_.findings.size(), outcome.steps}); !is_new) {
+        preferShorter(known->second, diagnosis.finding, outcome.steps);
+        continue;
+      }
       // Each try is a run of its own; a long kernel gets few of them.
       const bool has_time = repair_seconds_ + run_seconds < kMaxRepairSeconds;
       if (options_.try_repairs && has_time) {
@@ -159,6 +161,15 @@ class KernelAnalysis {
       report_.findings.push_back(diagnosis.finding);
     }
     return is_assumed;
+  }
+
+  // The witness with the fewest instructions is the easiest to follow.
+  void preferShorter(Seen& seen, Finding& finding, std::uint64_t steps) {
+    Finding& known = report_.findings[seen.index];
+    if (finding.severity > known.severity || (finding.severity == known.severity && steps >= seen.steps)) return;
+    finding.repair = known.repair;
+    known = std::move(finding);
+    seen.steps = steps;
   }
 
   // Conflicts with a read whose value goes nowhere are no defect.
@@ -222,7 +233,7 @@ class KernelAnalysis {
   KernelReport report_;
   std::optional<machine::Program> whole_program_;
   double repair_seconds_ = 0;
-  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> seen_;
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Seen> seen_;  ///< by rule and both instructions
 };
 
 /// Kernels that the source declares and the PTX lacks.

@@ -160,7 +160,9 @@ class Builder {
                              (launch.clusterSize() > 1 ? " cluster=" + dim3Text(launch.cluster) : "") +
                              " smem=" + std::to_string(launch.dynamic_shared_bytes);
     scenario_.text = scenario_.names.launch;
-    for (const auto& [name, value] : scenario_.names.parameters) scenario_.text += " " + name + "=" + value;
+    for (const Integer& integer : scenario_.integers) {
+      scenario_.text += " " + integer.name + "=" + (integer.is_free ? "any" : std::to_string(integer.value));
+    }
     scenario_.text += given_.origin;
     return std::move(scenario_);
   }
@@ -233,12 +235,15 @@ class Builder {
     }
     if (is_rounded) assume("the grid is no multiple of the cluster: " + dim3Text(grid) + " is assumed");
     if (isKnown(given_.grid)) return;
-    // Only kernels in which the grid or the block index decides something depend on it.
-    bool reads_grid = program_.depends_on_block;
-    for (const auto& special : program_.specials) {
-      reads_grid |= special.special >= ptx::Special::kNctaidX && special.special <= ptx::Special::kNctaidZ;
-    }
-    if (reads_grid) assume("no launch fixes the grid: " + dim3Text(grid) + " is assumed");
+    scenario_.is_grid_free = !readsGridSize();
+    if (!scenario_.is_grid_free) assume("no launch fixes the grid: " + dim3Text(grid) + " is assumed");
+  }
+
+  bool readsGridSize() const {
+    return std::any_of(program_.specials.begin(), program_.specials.end(), [](const auto& special) {
+      return (special.special >= ptx::Special::kNctaidX && special.special <= ptx::Special::kNctaidZ) ||
+             (special.special >= ptx::Special::kNclusteridX && special.special <= ptx::Special::kNclusteridZ);
+    });
   }
 
   void fixShared() {
@@ -320,12 +325,19 @@ class Builder {
     }
     const std::int64_t value = read.size == 1 ? 1 : kAssumedInteger;
     fixTo(read, name, static_cast<std::uint64_t>(value), value, /*is_assumed=*/true);
-    assume("no launch fixes '" + name + "': " + std::to_string(value) + " is assumed");
   }
 
   void fixTo(const machine::ParamRead& read, const std::string& name, std::uint64_t word, std::int64_t shown,
              bool is_assumed) {
     write(read.param, read.offset, read.size, word);
+    // Of several reads of one place the first stands for all.
+    const std::uint32_t at = read.param < program_.param_offset.size() ? program_.param_offset[read.param] + read.offset : 0;
+    const bool is_known = std::any_of(scenario_.integers.begin(), scenario_.integers.end(), [&](const Integer& other) {
+      return at < other.offset + other.bytes && other.offset < at + read.size;
+    });
+    if (read.param < program_.param_offset.size() && read.size <= 8 && !is_known) {
+      scenario_.integers.push_back({name, program_.param_offset[read.param] + read.offset, read.size, shown, is_assumed});
+    }
     auto& parameters = scenario_.names.parameters;
     const auto known = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == name; });
     if (known == parameters.end()) parameters.emplace_back(name, std::to_string(shown) + (is_assumed ? " (assumed)" : ""));
@@ -346,6 +358,31 @@ class Builder {
 };
 
 }  // namespace
+
+void setInteger(Scenario& scenario, std::size_t index, std::int64_t value) {
+  Integer& integer = scenario.integers[index];
+  integer.value = value;
+  for (std::uint32_t i = 0; i < integer.bytes; ++i) {
+    scenario.launch.param_bytes[integer.offset + i] = static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> (8 * i));
+  }
+  for (auto& [name, text] : scenario.names.parameters) {
+    if (name == integer.name) text = std::to_string(value);
+  }
+}
+
+std::vector<std::string> holdsFor(const Scenario& scenario, const machine::Program& program) {
+  std::vector<std::string> quantities;
+  for (const Integer& integer : scenario.integers) {
+    quantities.push_back(integer.is_free ? "all " + integer.name + " >= 0" : integer.name + " = " + std::to_string(integer.value));
+  }
+  const machine::Launch& launch = scenario.launch;
+  const bool is_single = launch.grid == launch.cluster && !scenario.is_grid_free;
+  quantities.push_back(is_single ? "the only block" : scenario.is_grid_free ? "all blocks" : "all blocks of grid = " + dim3Text(launch.grid));
+  quantities.push_back("block = " + dim3Text(launch.block));
+  if (launch.clusterSize() > 1) quantities.push_back("cluster = " + dim3Text(launch.cluster));
+  if (program.has_dynamic_shared) quantities.push_back("smem = " + std::to_string(launch.dynamic_shared_bytes));
+  return quantities;
+}
 
 bool isSameKernel(std::string_view a, std::string_view b) {
   const auto plain = [](std::string_view name) {

@@ -14,12 +14,29 @@
 
 namespace handoff::explore {
 
+/// A scalar that a launch has to give a value to.
+struct Integer {
+  std::string name;
+  std::uint32_t offset = 0, bytes = 0;     ///< in the parameter window
+  std::int64_t value = 0;
+  bool is_free = false;                    ///< no launch of the unit fixes it: it may have any value
+};
+
 struct Scenario {
   machine::Launch launch;
   diagnose::Names names;
   std::string text;                          ///< for KernelReport::launches
-  std::vector<diagnose::Limit> assumptions;  ///< values that nothing fixes
+  std::vector<diagnose::Limit> assumptions;  ///< values that nothing fixes, and that are not free either
+  std::vector<Integer> integers;
+  bool is_grid_free = false;                 ///< the block index may have any value
+  bool has_site = false;                     ///< a launch says at least the block
 };
+
+/// Gives another value to one of the scenario's integers, and says so in its names.
+void setInteger(Scenario& scenario, std::size_t index, std::int64_t value);
+
+/// What a verdict on the scenario holds for: "all tiles in [0, 2^30)", "all blocks", "block = (128,1,1)".
+std::vector<std::string> holdsFor(const Scenario& scenario, const machine::Program& program);
 
 /// True for names that differ only in the `L` that Clang gives kernels of internal linkage.
 bool isSameKernel(std::string_view a, std::string_view b);

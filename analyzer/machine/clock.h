@@ -47,6 +47,8 @@ class Clock {
   /// In causality order or merely past; or even that only in time.
   Epoch atPast(ActorId actor) const { return std::max(at(actor), at(View::kPast, actor)); }
   Epoch atTime(ActorId actor) const { return std::max(atPast(actor), at(View::kTime, actor)); }
+  /// By actor; shorter than the number of actors when the rest is 0.
+  const std::vector<Epoch>& times(View view) const { return views_[static_cast<unsigned>(view)]; }
   bool isEmpty(View view) const { return views_[static_cast<unsigned>(view)].empty(); }
 
   void raise(ActorId actor, Epoch epoch) { raise(View::kOrder, actor, epoch); }

@@ -18,6 +18,7 @@ class ClusterBarrier {
   bool isActive() const { return !arrived_.empty(); }
   /// What arrivals of the open generation release.
   Clock& openClock() { return open_; }
+  const Clock& openClock() const { return open_; }
   /// What a wait for the last generation acquires.
   const Clock& completedClock() const { return completed_; }
   const std::vector<EventId>& arrivals() const { return events_; }

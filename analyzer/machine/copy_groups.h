@@ -52,6 +52,11 @@ class CopyGroups {
   /// The thread's last wait with an event id after `after`, or null.
   const Wait* lastWaitAfter(unsigned lane, EventId after) const;
 
+  /// Groups that are over, and what is in a group that is not.
+  std::uint32_t retired(unsigned lane) const { return static_cast<std::uint32_t>(retire_epoch_[lane].size()); }
+  std::uint32_t copiesIn(unsigned lane, std::uint32_t group) const { return copies_in_group_[lane][group]; }
+  std::uint32_t openCopies(unsigned lane) const { return open_copies_[lane]; }
+
   /// True when the thread has copies that neither a wait nor a barrier phase covers.
   bool hasUnretired(unsigned lane) const;
 

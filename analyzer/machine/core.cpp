@@ -6,7 +6,8 @@ namespace handoff::machine {
 
 Core::Core(const Program& program, const Launch& launch, const RunOptions& options)
     : run_(program, launch, options), program_(run_.program), launch_(run_.launch), options_(run_.options),
-      outcome_(run_.outcome), order_(run_) {
+      outcome_(run_.outcome), order_(run_), path_(options.path) {
+  if (path_ != nullptr) guards_.emplace(program);
   unknown_lanes_.unknown = kAllLanes;
 }
 
@@ -41,8 +42,9 @@ EventId Core::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_
                            .is_strong = is_strong});
 }
 
-void Core::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask) {
+void Core::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask, symbolic::TermId term) {
   if (destination.kind != Arg::Kind::kSlot || destination.slot == kNoSlot) return;
+  if (!warp.terms.empty()) setTerm(warp, destination.slot, term, lanes, mask);
   Lanes& target = warp.registers[destination.slot];
   if (mask == kAllLanes) {
     target = lanes;

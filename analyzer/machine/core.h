@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/machine/guards.h"
 #include "analyzer/machine/order.h"
+#include "analyzer/machine/path.h"
 #include "analyzer/machine/run_state.h"
 
 namespace handoff::machine {
@@ -32,7 +34,8 @@ class Core {
     return slot & kConstantBit ? program_.constants[slot & ~kConstantBit] : warp.registers[slot];
   }
   const Arg& arg(const Op& op, unsigned i) const { return program_.args[op.first_arg + i]; }
-  void assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask);
+  /// `term`: how the lanes' words depend on the inputs of the kernel.
+  void assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask, symbolic::TermId term = symbolic::kConcrete);
   void assignUnknown(Warp& warp, const Arg& destination, LaneMask mask);
   /// Address words of an address operand (base + offset), in the space of the base.
   Lanes addressWords(const Warp& warp, const Arg& operand) const;
@@ -46,6 +49,20 @@ class Core {
   void notModelled(const Step& step);
   /// The same for one whose operands are not known: which memory or which barrier it is about.
   void unknownCopy(const Step& step);
+
+  // --- dependence on the inputs (record.cpp) ---
+  symbolic::TermId termAt(const Warp& warp, Slot slot) const {
+    return slot < warp.terms.size() ? warp.terms[slot] : symbolic::kConcrete;  // constants have none
+  }
+  /// The operand as a term, whether it depends on inputs or not; `words` are its values.
+  symbolic::TermId asTerm(symbolic::TermId term, const Lanes& words, LaneMask lanes, unsigned bits) const;
+  void setTerm(Warp& warp, Slot slot, symbolic::TermId term, const Lanes& words, LaneMask mask);
+  /// The guard of the step's op has been decided: `holds` of `asked`.
+  void noteGuard(const Step& step, LaneMask asked, LaneMask holds);
+  /// The step goes by the present values of its operands.
+  void noteOperands(const Step& step);
+  void noteValue(const Step& step, symbolic::TermId term, const Lanes& words, LaneMask lanes);
+  bool dependsOnInputs(const Warp& warp, const Arg& arg) const;
 
   EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
   /// Keeps the first of its kind at each site.
@@ -64,6 +81,8 @@ class Core {
   Outcome& outcome_;
   const Order order_;
   Lanes unknown_lanes_;
+  PathLog* const path_;               ///< null: nobody asks
+  std::optional<Guards> guards_;
 
  private:
   std::set<std::pair<std::uint32_t, int>> misused_;  ///< by site and kind

@@ -30,6 +30,7 @@ class CtaBarrier {
   std::uint32_t expectedThreads() const { return expected_threads_; }
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   Clock& clock() { return *clock_; }
+  const Clock& clock() const { return *clock_; }
   ClockRef releaseClock() const { return clock_; }
 
   /// The event by which some of these lanes have arrived in the open generation already; 0: none.
@@ -47,6 +48,7 @@ class CtaBarrier {
     std::uint32_t count = 0;
   };
   Reduction& reduction() { return reduction_; }
+  const Reduction& reduction() const { return reduction_; }
 
  private:
   Reduction reduction_;

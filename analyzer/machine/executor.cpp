@@ -29,6 +29,7 @@ Outcome run(const Program& program, const Launch& launch, const RunOptions& opti
   // describes every tensor map.
   Executor::Setup setup{.tracked = {}, .granule = program.shared_granule, .boxes = {}};
   while (true) {
+    if (options.path != nullptr) options.path->clear();
     Executor executor(program, launch, options, setup);
     Outcome outcome = executor.run();
     Executor::Setup needed = executor.neededSetup();
@@ -55,106 +56,16 @@ Executor::Executor(const Program& program, const Launch& launch, const RunOption
   silent_known_.resize(program.ops.size(), 0);
 }
 
-void Executor::initWarps() {
-  const std::uint32_t threads = launch_.threads();
-  const std::uint32_t warps = launch_.warps();
-  const std::uint64_t end = program_.dynamic_shared_offset + launch_.dynamic_shared_bytes;
-  const std::uint64_t shared_bytes = std::max(end, kSharedBase + program_.static_shared_bytes) - kSharedBase;
-  run_.cluster.ctas.resize(launch_.clusterSize());
-  run_.cluster.warps.reserve(std::size_t{warps} * launch_.clusterSize());
-  for (std::uint32_t rank = 0; rank < launch_.clusterSize(); ++rank) {
-    Cta& cta = run_.cluster.ctas[rank];
-    cta.rank = rank;
-    const auto [x, y, z] = launch_.cluster;
-    cta.index = {launch_.block_index[0] + rank % x, launch_.block_index[1] + rank / x % y,
-                 launch_.block_index[2] + rank / x / y % z};
-    cta.first_warp = run_.cluster.warps.size();
-    cta.warp_count = warps;
-    cta.shadow = std::make_unique<Shadow>(shared_bytes, setup_.granule);
-    if (program_.has_tensor_memory) cta.tensor_shadow = std::make_unique<Shadow>(kTensorCells, 1);
-    if (program_.needs_shared_contents) cta.shared.resize(shared_bytes);
-    for (std::uint32_t w = 0; w < warps; ++w) {
-      const std::uint32_t rest = threads - w * kWarpSize;
-      const LaneMask live = rest >= kWarpSize ? kAllLanes : laneBit(rest) - 1;
-      const auto id = static_cast<std::uint16_t>(run_.cluster.warps.size());
-      Warp& warp = run_.cluster.warps.emplace_back(id, rank, static_cast<std::uint16_t>(w), live);
-      warp.registers.resize(program_.register_count);
-      for (Lanes& lanes : warp.registers) lanes.unknown = kAllLanes;  // PTX registers start undefined
-      warp.passes.resize(program_.ops.size(), 0);
-      warp.local.resize(program_.local_bytes == 0 ? 0 : kWarpSize);
-      for (Bytes& bytes : warp.local) bytes.resize(program_.local_bytes);
-      warp.fragments.push_back({.pc = 0, .lanes = live});
-      setSpecials(warp);
-      cta.live.push_back(live);
-    }
-  }
-  next_actor_ = firstBarrierActor();
-}
-
-void Executor::setSpecials(Warp& warp) {
-  using ptx::Special;
-  const auto& launch = launch_;
-  const Dim3& index = run_.cluster.ctaOf(warp).index;
-  for (const auto& [special, slot] : program_.specials) {
-    Lanes& lanes = warp.registers[slot];
-    lanes.unknown = 0;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      const std::uint32_t thread = warp.rank * kWarpSize + lane;
-      std::uint64_t word = 0;
-      switch (special) {
-        case Special::kTidX: word = thread % launch.block[0]; break;
-        case Special::kTidY: word = thread / launch.block[0] % launch.block[1]; break;
-        case Special::kTidZ: word = thread / launch.block[0] / launch.block[1]; break;
-        case Special::kNtidX: word = launch.block[0]; break;
-        case Special::kNtidY: word = launch.block[1]; break;
-        case Special::kNtidZ: word = launch.block[2]; break;
-        case Special::kCtaidX: word = index[0]; break;
-        case Special::kCtaidY: word = index[1]; break;
-        case Special::kCtaidZ: word = index[2]; break;
-        case Special::kNctaidX: word = launch.grid[0]; break;
-        case Special::kNctaidY: word = launch.grid[1]; break;
-        case Special::kNctaidZ: word = launch.grid[2]; break;
-        case Special::kLaneid: word = lane; break;
-        case Special::kWarpid: word = warp.rank; break;
-        case Special::kNwarpid: word = launch.warps(); break;
-        case Special::kLanemaskEq: word = laneBit(lane); break;
-        case Special::kLanemaskLt: word = laneBit(lane) - 1; break;
-        case Special::kLanemaskLe: word = (laneBit(lane) - 1) | laneBit(lane); break;
-        case Special::kLanemaskGe: word = kAllLanes & ~(laneBit(lane) - 1); break;
-        case Special::kLanemaskGt: word = kAllLanes & ~((laneBit(lane) - 1) | laneBit(lane)); break;
-        case Special::kDynamicSmemSize: word = launch.dynamic_shared_bytes; break;
-        case Special::kClusterNctaidX: word = launch.cluster[0]; break;
-        case Special::kClusterNctaidY: word = launch.cluster[1]; break;
-        case Special::kClusterNctaidZ: word = launch.cluster[2]; break;
-        case Special::kClusterNctarank: word = launch.clusterSize(); break;
-        case Special::kClusterCtaidX: word = index[0] % launch.cluster[0]; break;
-        case Special::kClusterCtaidY: word = index[1] % launch.cluster[1]; break;
-        case Special::kClusterCtaidZ: word = index[2] % launch.cluster[2]; break;
-        case Special::kClusterCtarank: word = warp.cta; break;
-        case Special::kIsExplicitCluster: word = launch.clusterSize() > 1; break;
-        case Special::kClusteridX: word = index[0] / launch.cluster[0]; break;
-        case Special::kClusteridY: word = index[1] / launch.cluster[1]; break;
-        case Special::kClusteridZ: word = index[2] / launch.cluster[2]; break;
-        case Special::kNclusteridX: word = launch.grid[0] / launch.cluster[0]; break;
-        case Special::kNclusteridY: word = launch.grid[1] / launch.cluster[1]; break;
-        case Special::kNclusteridZ: word = launch.grid[2] / launch.cluster[2]; break;
-        case Special::kTotalSmemSize: case Special::kAggrSmemSize: case Special::kReservedSmem:
-        case Special::kSmid: case Special::kNsmid: case Special::kGridid: case Special::kClock:
-        case Special::kClock64: case Special::kGlobaltimer: case Special::kOther: lanes.unknown = kAllLanes; break;
-      }
-      lanes.word[lane] = word;
-    }
-  }
-}
-
 Outcome Executor::run() {
   initWarps();
   while (!is_stopped_) {
     bool any = false;
+    if (path_ != nullptr) path_->startRound();
     for (Warp& warp : run_.cluster.warps) {
       any |= runWarp(warp);
       if (is_stopped_) break;
     }
+    if (path_ != nullptr && path_->hasDecided() && !is_stopped_) meetBoundary();
     if (is_stopped_ || any) continue;
     bool is_done = true;
     for (const Warp& warp : run_.cluster.warps) is_done &= warp.fragments.empty();
@@ -175,9 +86,11 @@ Outcome Executor::run() {
 }
 
 bool Executor::runWarp(Warp& warp) {
-  std::uint64_t quantum = kQuantum;
+  // With turns at every decision on the inputs, warps that take part in one protocol keep step.
+  std::uint64_t quantum = path_ != nullptr ? 8 * kQuantum : kQuantum;
+  has_left_turn_ = false;
   const std::uint64_t before = outcome_.steps;
-  for (std::size_t f = 0; f < warp.fragments.size() && quantum != 0 && !is_stopped_;) {
+  for (std::size_t f = 0; f < warp.fragments.size() && quantum != 0 && !is_stopped_ && !has_left_turn_;) {
     if (warp.fragments[f].state != Fragment::State::kReady) {
       ++f;
       continue;
@@ -210,7 +123,7 @@ void Executor::runFragment(Warp& warp, std::size_t& f, std::uint64_t& quantum) {
     const LaneMask lanes = fragment.lanes;
     execute(warp, f);
     --quantum;
-    if (isOverBudget()) return;
+    if (isOverBudget() || has_left_turn_) return;
     const bool moved = warp.fragments.size() != count || f >= warp.fragments.size() || warp.fragments[f].lanes != lanes;
     if (moved || warp.fragments[f].state != Fragment::State::kReady) break;
   }
@@ -252,7 +165,12 @@ LaneMask Executor::guardedLanes(Warp& warp, std::size_t f, const Op& op, OpIndex
     holds |= static_cast<LaneMask>((guard.word[lane] & 1) != op.is_guard_negated) << lane;
   }
   const LaneMask unknown = guard.unknown & active;
-  if (unknown == 0 || std::holds_alternative<ptx::Branch>(op.decoded->effect)) return holds & active;
+  const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
+  if (termAt(warp, op.guard) != symbolic::kConcrete && !std::holds_alternative<ptx::Alu>(op.decoded->effect)) {
+    noteGuard({warp, f, op, index, active}, active, holds);
+    has_left_turn_ |= op.leaves_loop_on_taken || op.leaves_loop_on_fallthrough;
+  }
+  if (unknown == 0 || is_branch) return holds & active;
   // A guarded instruction that only computes leaves an unknown result; one that acts is decided like a branch.
   const Step step{warp, f, op, index, unknown};
   const bool computes =
@@ -274,7 +192,12 @@ void Executor::execute(Warp& warp, std::size_t f) {
   const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
   warp.fragments[f].pc = index + 1;
   warp.instruction_epoch = warp.clock.epoch();
+  const bool is_chosen = path_ != nullptr && op.guard != kNoSlot && termAt(warp, op.guard) != symbolic::kConcrete;
+  if (const auto* alu = std::get_if<ptx::Alu>(&op.decoded->effect); alu != nullptr && is_chosen) {
+    return computeUnderGuard({warp, f, op, index, lanes}, *alu, warp.fragments[f].lanes & ~value(warp, op.guard).unknown);
+  }
   if (lanes == 0 && !is_branch) return;
+  if (path_ != nullptr) noteOperands({warp, f, op, index, lanes});
   if (op.is_collective && lanes != warp.live && gather({warp, f, op, index, lanes})) return;
   if (watch_ != nullptr) watchStep(warp, op, lanes);
   std::visit([&](const auto& effect) { (*this)(effect, Step{warp, f, op, index, lanes}); }, op.decoded->effect);

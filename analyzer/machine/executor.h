@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/machine/alu_terms.h"
 #include "analyzer/machine/core.h"
 #include "analyzer/machine/matrix_operand.h"
 #include "analyzer/machine/races.h"
@@ -91,6 +92,8 @@ class Executor : private Core {
   void reportLeaks();
   Stuck stuckAt(const Warp& warp, const Fragment& fragment) const;
   bool isOverBudget();
+  void meetBoundary();
+  void applyClosure(const Closure& closure, const Boundary& boundary);
   void progress() { ++progress_; }
 
   // --- control (transfer/control.cpp) ---
@@ -101,6 +104,14 @@ class Executor : private Core {
   struct SilentRegion { bool is_silent = false; std::vector<Slot> written; };
   const SilentRegion& silentRegion(OpIndex branch);
   void assignRank(const Step& step);
+
+  // --- terms (transfer/alu.cpp) ---
+  AluTerms aluTerms(const Step& step, ptx::AluOp alu, std::span<const Lanes* const> sources);
+  symbolic::TermId partTerm(symbolic::TermId whole, unsigned from, unsigned bits);
+  symbolic::TermId packedTerm(const Step& step, const Arg& parts, unsigned part_bits, unsigned bits);
+  void computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneMask active);
+  symbolic::TermId specialTerm(ptx::Special special, const Cta& cta);
+  symbolic::TermId parameterTerm(std::uint64_t offset, unsigned bytes, ptx::Type type);
 
   // --- memory (transfer/memory.cpp) ---
   struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
@@ -234,6 +245,7 @@ class Executor : private Core {
   std::uint64_t progress_ = 0;
   ActorId next_actor_ = 0;
   bool is_stopped_ = false;
+  bool has_left_turn_ = false;                          ///< a loop's exit depended on the inputs: the others' turn
   std::chrono::steady_clock::time_point deadline_;
   std::vector<SilentRegion> silent_regions_;
   std::vector<std::uint8_t> silent_known_;

@@ -37,6 +37,8 @@ struct Launch {
   std::uint32_t clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
 };
 
+class PathLog;
+
 struct RunOptions {
   std::uint64_t max_steps = 2'000'000;    ///< executed warp instructions
   std::uint64_t max_events = 8'000'000;   ///< logged events, 28 bytes each
@@ -48,6 +50,8 @@ struct RunOptions {
   bool skip_races = false;
   /// Which way a branch goes whose condition depends on data that the machine does not have.
   bool take_unknown_branches = false;
+  /// Where to note what the run decides on its inputs; null: nowhere.
+  PathLog* path = nullptr;
 };
 
 }  // namespace handoff::machine

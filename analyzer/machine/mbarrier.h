@@ -42,6 +42,8 @@ class MbarrierObject {
   /// of other CTAs, which only a wait of cluster scope acquires.
   Clock& openClock() { return open_.own; }
   Clock& openRemoteClock() { return open_.remote; }
+  const Clock& openClock() const { return open_.own; }
+  const Clock& openRemoteClock() const { return open_.remote; }
   /// What a wait for the last completed phase learns.
   const Clock& completedClock() const { return completed_.own; }
   const Clock& completedRemoteClock() const { return completed_.remote; }
@@ -62,6 +64,7 @@ class MbarrierObject {
   /// a phase that waited for bytes as well.
   struct Arriver { std::uint16_t warp = 0; Epoch epoch = 0; LaneMask lanes = kAllLanes; };
   void noteArriver(std::uint16_t warp, Epoch epoch, LaneMask lanes = kAllLanes) { open_arrivers_.push_back({warp, epoch, lanes}); }
+  const std::vector<Arriver>& openArrivers() const { return open_arrivers_; }
   const std::vector<Arriver>& completedArrivers() const { return completed_arrivers_; }
   const std::vector<Arriver>& earlierArrivers() const { return earlier_arrivers_; }
   /// True when an arrival with this count would go below zero.
@@ -92,6 +95,7 @@ class MbarrierObject {
     LaneMask lanes = kAllLanes;  ///< that waited together
   };
   void noteWaiter(const Waiter& waiter);
+  const std::vector<Waiter>& waiters() const { return waiters_; }
   /// Waiters for the phase before the last completed one that the completion did not know to have gone on: on another
   /// schedule they would still be waiting, and see the parity of a phase they did not mean. Cleared by the call.
   std::vector<Waiter> takeLapped();
@@ -100,6 +104,7 @@ class MbarrierObject {
   /// was ordered after them; cleared by the call.
   struct PendingExpect { std::uint16_t warp = 0; unsigned lane = 0; Epoch epoch = 0; EventId event = 0; };
   void notePendingExpect(const PendingExpect& expect) { pending_expects_.push_back(expect); }
+  const std::vector<PendingExpect>& pendingExpects() const { return pending_expects_; }
   /// An arrival by a thread that knows these expects.
   template <typename Knows> void settleExpects(Knows&& knows) {
     std::erase_if(pending_expects_, [&](const PendingExpect& expect) { return knows(expect); });

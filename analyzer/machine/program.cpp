@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "analyzer/machine/address.h"
+#include "analyzer/machine/alu.h"
 #include "analyzer/machine/param_reads.h"
 #include "analyzer/machine/slice.h"
 #include "analyzer/ptx/cfg.h"
@@ -200,7 +201,9 @@ class Lowering {
   void numberRegisters() {
     slot_of_.assign(program_.function.registers.size(), kNoSlot);
     for (std::size_t i = 0; i < slot_of_.size(); ++i) {
-      if (slice_.is_register_needed[i]) slot_of_[i] = next_slot_++;
+      if (!slice_.is_register_needed[i]) continue;
+      slot_of_[i] = next_slot_++;
+      program_.slot_bits.push_back(static_cast<std::uint8_t>(bitWidth(program_.function.registers[i].type)));
     }
   }
 
@@ -233,6 +236,8 @@ class Lowering {
       if (known.special == special) return known.slot;
     }
     program_.specials.push_back({special, next_slot_});
+    const bool is_wide = special == ptx::Special::kClock64 || special == ptx::Special::kGlobaltimer;
+    program_.slot_bits.push_back(is_wide ? 64 : 32);
     return next_slot_++;
   }
 

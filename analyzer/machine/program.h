@@ -77,6 +77,7 @@ struct Program {
   std::vector<Arg> args;
   std::vector<Lanes> constants;
   std::uint32_t register_count = 0;      ///< slots of one warp, specials included
+  std::vector<std::uint8_t> slot_bits;   ///< width of each
   struct SpecialSlot { ptx::Special special; Slot slot; };
   std::vector<SpecialSlot> specials;
   std::vector<std::vector<OpIndex>> branch_tables;

@@ -43,6 +43,7 @@ class RaceChecker {
   void finish();
   /// Buffers that an asynchronous operation reads and something writes, or the other way around.
   Buffers sharedBuffers() const;
+  const ReadSets& readSets() const { return read_sets_; }
 
  private:
   /// The access that is being checked.

@@ -87,6 +87,7 @@ class Shadow {
   unsigned granule() const { return granule_; }
   std::uint64_t bytes() const { return bytes_; }
   Cell& at(std::uint64_t offset) { return cells_[offset / granule_]; }
+  const std::vector<Cell>& cells() const { return cells_; }
   bool contains(std::uint64_t offset, std::uint64_t size) const {
     return offset < bytes() && size <= bytes() - offset;
   }

@@ -20,6 +20,7 @@
 #include "analyzer/machine/mbarrier.h"
 #include "analyzer/machine/program.h"
 #include "analyzer/machine/shadow.h"
+#include "analyzer/symbolic/term.h"
 
 namespace handoff::machine {
 
@@ -79,6 +80,7 @@ struct Warp {
   std::size_t multiplications = 0;   ///< wgmma.mma_async executed
   std::vector<std::uint32_t> pending_mma;  ///< tcgen05 operations that no commit covers yet (EventLog::op)
   std::vector<Lanes> registers;
+  std::vector<symbolic::TermId> terms;  ///< by register: how it depends on the inputs; empty when nobody asks
   std::vector<Fragment> fragments;
   std::vector<Join> joins;
   std::vector<std::uint32_t> passes; ///< by op

@@ -2,6 +2,7 @@
 // Register-only effects.
 #include "analyzer/machine/alu.h"
 
+#include "analyzer/machine/alu_terms.h"
 #include "analyzer/machine/executor.h"
 
 namespace handoff::machine {
@@ -58,8 +59,11 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   if (effect.op == ptx::AluOp::kGetctarank) return assignRank(step);
   if (destination.kind == Arg::Kind::kVector && effect.op == ptx::AluOp::kMov && !is_wide) {
     const Lanes whole = value(step.warp, first.slot);
+    const symbolic::TermId term = termAt(step.warp, first.slot);
     for (std::uint32_t i = 0; i < destination.count; ++i) {
-      assign(step.warp, program_.args[destination.first + i], part(whole, i, bits / destination.count), step.lanes);
+      const unsigned part_bits = bits / destination.count;
+      assign(step.warp, program_.args[destination.first + i], part(whole, i, part_bits), step.lanes,
+             partTerm(term, i * part_bits, part_bits));
     }
     return;
   }
@@ -68,7 +72,8 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
     for (std::uint32_t i = 0; i < first.count; ++i) {
       parts.push_back(&value(step.warp, program_.args[first.first + i].slot));
     }
-    return assign(step.warp, destination, packed(parts, bits / std::max(first.count, 1u)), step.lanes);
+    const unsigned part_bits = bits / std::max(first.count, 1u);
+    return assign(step.warp, destination, packed(parts, part_bits), step.lanes, packedTerm(step, first, part_bits, bits));
   }
   std::array<const Lanes*, 6> sources{};
   std::array<Lanes, 6> changed;
@@ -83,8 +88,83 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   const bool has_second = destination.kind == Arg::Kind::kSlot && destination.count != 0;
   Lanes second;
   const Lanes result = evaluate(*op.decoded, effect.op, {sources.data(), count}, has_second ? &second : nullptr);
-  assign(step.warp, destination, result, step.lanes);
-  if (has_second) assign(step.warp, program_.args[destination.first], second, step.lanes);
+  const AluTerms terms = aluTerms(step, effect.op, {sources.data(), count});
+  assign(step.warp, destination, result, step.lanes, terms.first);
+  if (has_second) assign(step.warp, program_.args[destination.first], second, step.lanes, terms.second);
+}
+
+// The result as a term; where terms have no such operation, the run goes by the present values of the sources.
+AluTerms Executor::aluTerms(const Step& step, ptx::AluOp alu, std::span<const Lanes* const> sources) {
+  if (path_ == nullptr) return {};
+  const Op& op = step.op;
+  bool depends = false;
+  for (std::uint32_t i = op.dst_count; i < op.arg_count; ++i) depends |= termAt(step.warp, arg(op, i).slot) != symbolic::kConcrete;
+  if (!depends) return {};
+  symbolic::Terms& terms = path_->terms();
+  std::array<symbolic::TermId, 6> ids{};
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Arg& source = arg(op, op.dst_count + static_cast<unsigned>(i));
+    const symbolic::TermId held = termAt(step.warp, source.slot);
+    // `sources` holds negated predicates as their values; the term is that of the register.
+    ids[i] = held == symbolic::kConcrete ? asTerm(held, *sources[i], step.lanes, 64) : terms.ofLanes(held, step.lanes);
+    if (held != symbolic::kConcrete && source.is_negated) ids[i] = terms.bitNot(terms.resize(ids[i], 1));
+  }
+  if (const auto result = evaluateTerms(terms, *op.decoded, alu, {ids.data(), sources.size()})) return *result;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Arg& source = arg(op, op.dst_count + static_cast<unsigned>(i));
+    noteValue(step, termAt(step.warp, source.slot), value(step.warp, source.slot), step.lanes);
+  }
+  return {};
+}
+
+symbolic::TermId Executor::partTerm(symbolic::TermId whole, unsigned from, unsigned bits) {
+  if (whole == symbolic::kConcrete) return whole;
+  symbolic::Terms& terms = path_->terms();
+  const unsigned width = terms[whole].width;
+  return from >= width ? symbolic::kConcrete
+                       : terms.resize(terms.shiftRight(whole, terms.constant(from, width), false), bits);
+}
+
+symbolic::TermId Executor::packedTerm(const Step& step, const Arg& parts, unsigned part_bits, unsigned bits) {
+  if (path_ == nullptr || bits > 64 || !dependsOnInputs(step.warp, parts)) return symbolic::kConcrete;
+  symbolic::Terms& terms = path_->terms();
+  symbolic::TermId packed = terms.constant(0, bits);
+  for (std::uint32_t i = 0; i < parts.count; ++i) {
+    const Slot slot = program_.args[parts.first + i].slot;
+    const symbolic::TermId term = asTerm(termAt(step.warp, slot), value(step.warp, slot), step.lanes, part_bits);
+    packed = terms.add(packed, terms.shiftLeft(terms.resize(term, bits), terms.constant(i * part_bits, bits)));
+  }
+  return packed;
+}
+
+// A computation under a guard that depends on the inputs: both results, and a choice between them.
+void Executor::computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneMask active) {
+  symbolic::Terms& terms = path_->terms();
+  struct Saved { Slot slot; Lanes words; symbolic::TermId term; };
+  std::vector<Saved> saved;
+  const auto save = [&](const Arg& arg, const auto& self) -> void {
+    const bool is_register = arg.kind == Arg::Kind::kSlot && arg.slot != kNoSlot && (arg.slot & kConstantBit) == 0;
+    if (is_register) saved.push_back({arg.slot, step.warp.registers[arg.slot], termAt(step.warp, arg.slot)});
+    for (std::uint32_t i = 0; i < arg.count; ++i) self(program_.args[arg.first + i], self);
+  };
+  for (std::uint32_t d = 0; d < step.op.dst_count; ++d) save(arg(step.op, d), save);
+  symbolic::TermId guard = terms.ofLanes(termAt(step.warp, step.op.guard), active);
+  if (step.op.is_guard_negated) guard = terms.bitNot(guard);
+  (*this)(effect, Step{step.warp, step.fragment, step.op, step.index, active});
+  for (const Saved& old : saved) {
+    const unsigned bits = program_.slot_bits[old.slot];
+    const symbolic::TermId then = asTerm(termAt(step.warp, old.slot), step.warp.registers[old.slot], active, bits);
+    const symbolic::TermId otherwise = asTerm(old.term, old.words, active, bits);
+    Lanes words = step.warp.registers[old.slot];
+    forEachLane(active & ~step.lanes, [&](unsigned lane) {
+      words.word[lane] = old.words.word[lane];
+      words.unknown = (words.unknown & ~laneBit(lane)) | (old.words.unknown & laneBit(lane));
+    });
+    // Lanes outside of the fragment keep what they have.
+    step.warp.registers[old.slot] = old.words;
+    if (!step.warp.terms.empty()) step.warp.terms[old.slot] = old.term;
+    assign(step.warp, Arg{.kind = Arg::Kind::kSlot, .slot = old.slot}, words, active, terms.choose(guard, then, otherwise));
+  }
 }
 
 void Executor::operator()(const ptx::Opaque&, const Step& step) { forgetDestinations(step); }
@@ -168,7 +248,12 @@ void Executor::operator()(const ptx::Collective& effect, const Step& step) {
         const bool unknown = !words.isKnown(static_cast<unsigned>(s.from)) || !b.isKnown(lane) || !c.isKnown(lane);
         if (unknown) out.unknown |= laneBit(lane);
       });
-      assign(warp, destination, out, step.lanes);
+      // A value that is the same in all lanes stays what it is; others are taken as they are.
+      const symbolic::TermId term = termAt(warp, arg(op, op.dst_count).slot);
+      const symbolic::TermId seen = term == symbolic::kConcrete ? term : path_->terms().ofLanes(term, step.lanes);
+      const bool is_uniform = seen != symbolic::kConcrete && !path_->terms()[seen].has_lanes;
+      if (!is_uniform) noteValue(step, term, words, step.lanes);
+      assign(warp, destination, out, step.lanes, is_uniform ? seen : symbolic::kConcrete);
       if (destination.kind == Arg::Kind::kSlot && destination.count != 0) {
         assign(warp, program_.args[destination.first], in_range, step.lanes);
       }

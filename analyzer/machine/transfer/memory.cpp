@@ -140,7 +140,10 @@ void Executor::loadPrivate(const Step& step, const Resolved& part, unsigned elem
       out.word[lane] = signedWord(word, step.op.decoded->type());
       if (!known) out.unknown |= laneBit(lane);
     });
-    assign(step.warp, *destinations[e], out, part.lanes);
+    const bool is_parameter = path_ != nullptr && part.space == Space::kParam;
+    const std::uint64_t first = part.address.word[lowestLane(part.lanes)] + e * element_bytes;
+    assign(step.warp, *destinations[e], out, part.lanes,
+           is_parameter ? parameterTerm(first, element_bytes, step.op.decoded->type()) : symbolic::kConcrete);
   }
 }
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proving that a loop goes on as it began.
+#include "analyzer/explore/closure.h"
+
+#include <algorithm>
+#include <set>
+
+namespace handoff::explore {
+
+using machine::Decision;
+using machine::PathLog;
+using symbolic::Solver;
+using symbolic::TermId;
+using Answer = symbolic::Solver::Answer;
+
+namespace {
+
+/// Loop counters are taken to stay below this (docs/soundness.md, assumption on counters).
+constexpr std::uint64_t kMaxCounter = (1ull << 31) - 1;
+constexpr std::uint64_t kMaxTurns = 1ull << 28;
+/// A register that moves on by more than this each period is an offset rather than a counter, and may wrap.
+constexpr std::uint64_t kMaxCounterStep = 4096;
+constexpr std::size_t kMaxDistances = 48;
+
+}  // namespace
+
+std::vector<Condition> conditionsOf(symbolic::Terms& terms, const Decision& decision) {
+  std::vector<Condition> conditions;
+  std::set<std::pair<TermId, bool>> known;
+  machine::forEachLane(decision.lanes, [&](unsigned lane) {
+    const Condition one{terms.ofLane(decision.condition, lane), (decision.truth & machine::laneBit(lane)) != 0};
+    if (!terms.isConstant(one.term) && known.emplace(one.term, one.holds).second) conditions.push_back(one);
+  });
+  return conditions;
+}
+
+std::unique_ptr<ClosedLoop> LoopCloser::candidate(const PathLog& log, const machine::Program& program, const machine::Period& period) {
+  const machine::Boundary& first = log.boundaries[period.first];
+  auto loop = std::make_unique<ClosedLoop>();
+  loop->period = period.length;
+  loop->closure = {.state = first.state, .registers = first.registers, .turns = 0, .steps = period.steps};
+  std::uint64_t turns = kMaxTurns;
+  const auto known = log.registers_of.find(first.state);
+  for (const machine::RegisterStep& step : period.steps) {
+    const std::uint64_t delta = step.delta[0];
+    if (program.slot_bits[step.slot] != 32 || delta == 0 || delta > kMaxCounterStep) continue;
+    for (std::size_t r = 0; r < known->second.size(); ++r) {
+      const PathLog::Register& reg = known->second[r];
+      const bool is_same = reg.warp == step.warp && reg.slot == step.slot;
+      if (!is_same || first.terms[r] != 0) continue;
+      const std::uint64_t word = first.words[r * machine::kWarpSize];
+      if (word < (1ull << 30)) turns = std::min(turns, (kMaxCounter - word) / delta);
+    }
+  }
+  loop->closure.turns = terms_.symbol("t" + std::to_string(count_++), 32, 0, turns);
+  return loop;
+}
+
+TermId LoopCloser::atFirst(const ClosedLoop& loop, TermId term) {
+  symbolic::Terms::Substitution first = loop.shorter;
+  first[loop.closure.turns] = terms_.constant(0, 32);
+  return terms_.substitute(term, first);
+}
+
+// All decisions of the period before this one were to go on.
+void LoopCloser::assumeTurnBefore(const ClosedLoop& loop, Solver& solver) {
+  const TermId turns = loop.closure.turns;
+  solver.assume(terms_.less(terms_.constant(0, 32), turns, false));
+  const symbolic::Terms::Substitution before{{turns, terms_.subtract(turns, terms_.constant(1, 32))}};
+  for (const Condition& condition : loop.continues) solver.assume(terms_.substitute(condition.term, before), condition.holds);
+}
+
+// By how much an input may have to shrink to end the loop one period earlier.
+std::vector<std::uint64_t> LoopCloser::distances(const ClosedLoop& loop, TermId exit) const {
+  std::set<std::uint64_t> steps, factors{1}, all;
+  for (const machine::RegisterStep& step : loop.closure.steps) {
+    const std::uint64_t delta = step.delta[0];
+    for (const std::uint64_t size : {delta, (~delta + 1) & 0xffffffff}) {
+      if (size != 0 && size < (1u << 20) && steps.size() < 16) steps.insert(size);
+    }
+  }
+  std::vector<TermId> work{exit};
+  std::set<TermId> seen;
+  while (!work.empty()) {
+    const TermId id = work.back();
+    work.pop_back();
+    if (id == 0 || !seen.insert(id).second) continue;
+    const symbolic::Term& term = terms_[id];
+    if (term.op == symbolic::TermOp::kConstant && term.value > 1 && term.value < (1u << 16)) factors.insert(term.value);
+    work.insert(work.end(), {term.a, term.b, term.c});
+  }
+  for (const std::uint64_t step : steps) {
+    for (const std::uint64_t factor : factors) {
+      all.insert(step * factor);
+      if (step % factor == 0) all.insert(step / factor);
+    }
+  }
+  return {all.begin(), all.end()};
+}
+
+// A cheap test that leaves few candidates for the solver.
+bool LoopCloser::agreesAtSamples(const ClosedLoop& loop, TermId exit, TermId symbol, std::uint64_t distance) const {
+  symbolic::Model model(terms_.symbols().size(), 0);
+  for (std::size_t i = 0; i < model.size(); ++i) model[i] = terms_.symbols()[i].low;
+  const auto at = [&](std::uint64_t turns, std::uint64_t value) {
+    model[terms_[loop.closure.turns].value] = turns;
+    model[terms_[symbol].value] = value;
+    return terms_.evaluate(exit, 0, model);
+  };
+  for (std::uint64_t value = 0; value < 1200; value = value < 80 ? value + 1 : value + 37) {
+    for (const std::uint64_t turns : {1ull, 2ull, 5ull}) {
+      if (at(0, value) != at(turns, value + turns * distance)) return false;
+    }
+  }
+  return true;
+}
+
+bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<std::pair<Condition, std::uint32_t>>& exits, Solver& solver) {
+  const TermId turns = loop.closure.turns;
+  for (const auto& [exit, instr] : exits) {
+    for (const TermId symbol : terms_.symbolsOf(exit.term)) {
+      if (symbol == turns || loop.shorter.contains(symbol)) continue;
+      std::size_t tries = 0;
+      for (const std::uint64_t distance : distances(loop, exit.term)) {
+        if (++tries > kMaxDistances) break;
+        if (!agreesAtSamples(loop, exit.term, symbol, distance)) continue;
+        const unsigned width = terms_[symbol].width;
+        ClosedLoop attempt{.closure = loop.closure, .continues = loop.continues, .shorter = loop.shorter};
+        attempt.shorter[symbol] = terms_.subtract(symbol, terms_.multiply(terms_.resize(turns, width), terms_.constant(distance, width)));
+        if (solver.follows(terms_.equal(exit.term, atFirst(attempt, exit.term))) != Answer::kYes) continue;
+        loop.shorter = attempt.shorter;
+        return true;
+      }
+    }
+  }
+  return exits.empty();
+}
+
+std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) {
+  const auto of = [&](const auto& entry) { return entry.closure == &loop.closure; };
+  const auto applied = std::find_if(log.applied.begin(), log.applied.end(), of);
+  const auto returned = std::find_if(log.returned.begin(), log.returned.end(), of);
+  if (applied == log.applied.end() || returned == log.returned.end()) return Obstacle{"its state does not come back", 0};
+  const TermId turns = loop.closure.turns;
+  Solver solver(terms_, milliseconds_);
+  solver.assume(terms_.less(terms_.constant(0, 32), turns, false));
+  for (const PathLog::Returned::Register& reg : returned->registers) {
+    if (reg.found == reg.expected) continue;
+    for (unsigned lane = 0; lane < machine::kWarpSize; ++lane) {
+      const TermId same = terms_.equal(terms_.ofLane(reg.found, lane), terms_.ofLane(reg.expected, lane));
+      if (solver.follows(same) != Answer::kYes) return Obstacle{"a register does not move on by the same amount every time", 0};
+    }
+  }
+  std::vector<std::pair<Condition, std::uint32_t>> exits;
+  for (std::size_t d = applied->decisions; d < returned->decisions; ++d) {
+    const Decision& decision = log.decisions[d];
+    if (decision.kind == Decision::Kind::kAccess) continue;
+    for (const Condition& condition : conditionsOf(terms_, decision)) {
+      const std::vector<TermId> symbols = terms_.symbolsOf(condition.term);
+      if (std::find(symbols.begin(), symbols.end(), turns) == symbols.end()) continue;
+      loop.continues.push_back(condition);
+      if (symbols.size() == 1) {
+        if (solver.follows(condition.term, condition.holds) != Answer::kYes) {
+          return Obstacle{"what is decided here changes with the number of turns", decision.instr};
+        }
+      } else {
+        exits.emplace_back(condition, decision.instr);
+      }
+    }
+  }
+  for (std::size_t d = 0; d < applied->decisions; ++d) {
+    for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) {
+      if (log.decisions[d].kind != Decision::Kind::kAccess) solver.assume(condition.term, condition.holds);
+    }
+  }
+  {
+    // All numbers of turns that any input asks for are within the bounds of the symbol.
+    Solver most(terms_, milliseconds_);
+    const symbolic::Terms::Substitution last{{turns, terms_.constant(terms_[turns].high, 32)}};
+    for (const auto& [exit, instr] : exits) most.assume(terms_.substitute(exit.term, last), exit.holds);
+    if (!exits.empty() && most.isFeasible() != Answer::kNo) {
+      return Obstacle{"a counter of the loop may pass 2^31", exits.front().second};
+    }
+  }
+  assumeTurnBefore(loop, solver);
+  if (!findShorter(loop, exits, solver)) {
+    return Obstacle{"how often the loop turns does not go with its inputs by equal steps", exits.empty() ? 0 : exits.front().second};
+  }
+  for (const auto& [exit, instr] : exits) {
+    if (solver.follows(terms_.equal(exit.term, atFirst(loop, exit.term))) != Answer::kYes) {
+      return Obstacle{"what is decided here changes with the number of turns", instr};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const PathLog& log) {
+  const auto applied = std::find_if(log.applied.begin(), log.applied.end(), [&](const auto& entry) { return entry.closure == &loop.closure; });
+  if (applied == log.applied.end()) return std::nullopt;
+  Solver solver(terms_, milliseconds_);
+  std::vector<std::pair<Condition, std::uint32_t>> way_in;
+  for (std::size_t d = 0; d < applied->decisions; ++d) {
+    if (log.decisions[d].kind == Decision::Kind::kAccess) continue;
+    for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) {
+      solver.assume(condition.term, condition.holds);
+      way_in.emplace_back(condition, log.decisions[d].instr);
+    }
+  }
+  assumeTurnBefore(loop, solver);
+  for (std::size_t d = applied->decisions; d < log.decisions.size(); ++d) {
+    const Decision& decision = log.decisions[d];
+    if (decision.kind == Decision::Kind::kAccess) continue;
+    for (const Condition& condition : conditionsOf(terms_, decision)) {
+      const TermId first = atFirst(loop, condition.term);
+      if (first != condition.term && solver.follows(terms_.equal(condition.term, first)) != Answer::kYes) {
+        return Obstacle{"what is decided here changes with the number of turns of a loop before it", decision.instr};
+      }
+      solver.assume(condition.term, condition.holds);
+    }
+  }
+  for (const auto& [condition, instr] : way_in) {
+    const TermId first = atFirst(loop, condition.term);
+    if (first != condition.term && solver.follows(first, condition.holds) != Answer::kYes) {
+      return Obstacle{"what was decided here, before a loop, does not go with fewer turns of it", instr};
+    }
+  }
+  for (const auto& [symbol, shorter] : loop.shorter) {
+    const symbolic::Term& bounds = terms_[symbol];
+    const TermId too_large = terms_.less(terms_.constant(bounds.high, bounds.width), shorter, false);
+    const TermId too_small = terms_.less(shorter, terms_.constant(bounds.low, bounds.width), false);
+    if (solver.follows(too_large, false) != Answer::kYes || solver.follows(too_small, false) != Answer::kYes) {
+      return Obstacle{"an input from which turns of the loop are taken away gets out of bounds", 0};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace handoff::explore

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops whose further turns need no run (docs/soundness.md, "Closing loops").
+//
+// A run that meets a state three times at equal distances suggests that it would go on doing so. The proof has three
+// parts, all asked of terms in which the registers that move on hold c + step * t, for any number t of periods:
+//   the state returns   one period later the registers hold c + step * (t + 1)
+//   it decides alike    all decisions of the period, and of every way out of it, are those of a run with t = 0 and
+//                       with inputs from which t periods have been taken away
+//   those inputs exist  the shorter inputs are in bounds and take the same way to the loop
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/machine/path.h"
+#include "analyzer/symbolic/solver.h"
+
+namespace handoff::explore {
+
+/// A condition of one lane.
+struct Condition {
+  symbolic::TermId term = 0;
+  bool holds = true;
+};
+
+/// The conditions that a decision stands for.
+std::vector<Condition> conditionsOf(symbolic::Terms& terms, const machine::Decision& decision);
+
+struct ClosedLoop {
+  machine::Closure closure;
+  std::vector<Condition> continues;        ///< decided in the period that was seen: for t = 0
+  symbolic::Terms::Substitution shorter;   ///< inputs less t periods; empty: no input decides on the loop's end
+  std::size_t period = 0;                  ///< in boundaries
+};
+
+/// Why a loop stays open.
+struct Obstacle {
+  std::string reason;
+  std::uint32_t instr = 0;
+};
+
+class LoopCloser {
+ public:
+  LoopCloser(symbolic::Terms& terms, unsigned solver_milliseconds) : terms_(terms), milliseconds_(solver_milliseconds) {}
+
+  /// A closure to be tried for a period of the run, and by how much its registers may have moved on.
+  std::unique_ptr<ClosedLoop> candidate(const machine::PathLog& log, const machine::Program& program, const machine::Period& period);
+  /// `log` is of the same run with the candidate applied. Nothing: the loop is closed as far as this run goes.
+  std::optional<Obstacle> prove(ClosedLoop& loop, const machine::PathLog& log);
+  /// `log` is of a run that left the loop within its first period, or met one of its states only.
+  std::optional<Obstacle> proveWayOut(const ClosedLoop& loop, const machine::PathLog& log);
+
+ private:
+  bool findShorter(ClosedLoop& loop, const std::vector<std::pair<Condition, std::uint32_t>>& exits, symbolic::Solver& solver);
+  std::vector<std::uint64_t> distances(const ClosedLoop& loop, symbolic::TermId exit) const;
+  bool agreesAtSamples(const ClosedLoop& loop, symbolic::TermId exit, symbolic::TermId symbol, std::uint64_t distance) const;
+  void assumeTurnBefore(const ClosedLoop& loop, symbolic::Solver& solver);
+  symbolic::TermId atFirst(const ClosedLoop& loop, symbolic::TermId term);
+
+  symbolic::Terms& terms_;
+  unsigned milliseconds_;
+  unsigned count_ = 0;
+};
+
+}  // namespace handoff::explore

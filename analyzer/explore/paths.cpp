@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generational search over the decisions of runs.
+#include "analyzer/explore/paths.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+namespace handoff::explore {
+
+using machine::Decision;
+using machine::PathLog;
+using symbolic::Solver;
+using symbolic::TermId;
+using Answer = symbolic::Solver::Answer;
+
+namespace {
+
+/// Sizes and indices are taken to stay below these (docs/soundness.md, assumption on sizes).
+constexpr std::uint64_t kMaxSize = (1ull << 30) - 1, kMaxWideSize = (1ull << 40) - 1;
+constexpr std::uint64_t kMaxBlocks = (1ull << 24) - 1, kMaxBlocksYZ = 65535;
+/// Without a period, a loop is turned this often.
+constexpr unsigned kMaxTurnsWithoutPeriod = 64;
+/// An operand that depends on the inputs is tried with so many values.
+constexpr unsigned kMaxOperandValues = 4;
+constexpr std::size_t kMaxPeriods = 12;
+constexpr std::size_t kMinBoundaries = 4;
+
+std::uint64_t peakMemoryMb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) / 1024;
+}
+
+bool readsBlockIndex(const machine::Program& program, unsigned d) {
+  using ptx::Special;
+  static constexpr Special kCtaid[] = {Special::kCtaidX, Special::kCtaidY, Special::kCtaidZ};
+  static constexpr Special kClusterid[] = {Special::kClusteridX, Special::kClusteridY, Special::kClusteridZ};
+  const Special in_grid = kCtaid[d], of_clusters = kClusterid[d];
+  return std::any_of(program.specials.begin(), program.specials.end(),
+                     [&](const auto& s) { return s.special == in_grid || s.special == of_clusters; });
+}
+
+}  // namespace
+
+Paths::Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run)
+    : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), closer_(terms_, budget.solver_milliseconds) {
+  addSymbols();
+}
+
+void Paths::addSymbols() {
+  for (std::size_t i = 0; i < scenario_.integers.size(); ++i) {
+    const Integer& integer = scenario_.integers[i];
+    if (!integer.is_free) continue;
+    const std::uint64_t most = integer.bytes > 4 ? kMaxWideSize : integer.bytes == 4 ? kMaxSize : symbolic::widthMask(8 * integer.bytes);
+    const TermId symbol = terms_.symbol(integer.name, 8 * integer.bytes, 0, most);
+    integer_symbols_.emplace_back(symbol, i);
+    base_.push_back(static_cast<std::uint64_t>(integer.value));
+    inputs_.parameters.push_back({integer.offset, integer.bytes, symbol});
+  }
+  static constexpr const char* kNames[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
+  for (unsigned d = 0; d < 3; ++d) {
+    const std::uint64_t clusters = scenario_.launch.grid[d] / std::max(1u, scenario_.launch.cluster[d]);
+    const std::uint64_t most = scenario_.is_grid_free ? (d == 0 ? kMaxBlocks : kMaxBlocksYZ) : clusters - std::min<std::uint64_t>(clusters, 1);
+    if (most == 0 || !readsBlockIndex(program_, d)) continue;
+    block_symbols_[d] = terms_.symbol(kNames[d], 32, 0, most);
+    base_.push_back(scenario_.launch.block_index[d] / std::max(1u, scenario_.launch.cluster[d]));
+    inputs_.cluster_index[d] = block_symbols_[d];
+  }
+}
+
+Scenario Paths::scenarioFor(const symbolic::Model& inputs) const {
+  Scenario scenario = scenario_;
+  for (const auto& [symbol, index] : integer_symbols_) {
+    setInteger(scenario, index, static_cast<std::int64_t>(inputs[terms_[symbol].value]));
+  }
+  for (unsigned d = 0; d < 3; ++d) {
+    if (block_symbols_[d] == symbolic::kConcrete) continue;
+    const auto index = static_cast<std::uint32_t>(inputs[terms_[block_symbols_[d]].value]);
+    scenario.launch.block_index[d] = index * std::max(1u, scenario.launch.cluster[d]);
+  }
+  return scenario;
+}
+
+// The assumed sizes, and the next and the last block with them: what a place in global memory brings about (alignment,
+// hazards of a source) no decision shows.
+void Paths::addRoots() {
+  queue_.push_back({base_, 0, false});
+  symbolic::Model next = base_, last = base_;
+  for (unsigned d = 0; d < 3; ++d) {
+    if (block_symbols_[d] == symbolic::kConcrete) continue;
+    const std::size_t index = terms_[block_symbols_[d]].value;
+    const std::uint64_t clusters = scenario_.launch.grid[d] / std::max(1u, scenario_.launch.cluster[d]);
+    next[index] = std::min<std::uint64_t>(1, terms_.symbols()[index].high);
+    last[index] = std::min<std::uint64_t>(std::max<std::uint64_t>(clusters, 1) - 1, terms_.symbols()[index].high);
+  }
+  if (!program_.addresses_depend_on_block) return;
+  if (next != base_) queue_.push_back({next, 0, true});
+  if (last != base_ && last != next && program_.depends_on_block) queue_.push_back({last, 0, true});
+}
+
+TermId Paths::atFirstTurn(TermId term) {
+  symbolic::Terms::Substitution first;
+  for (const auto& loop : loops_) first[loop->closure.turns] = terms_.constant(0, 32);
+  return first.empty() ? term : terms_.substitute(term, first);
+}
+
+void Paths::addLimit(std::string reason, std::uint32_t instr) {
+  if (limited_.emplace(reason, instr).second) limits_.push_back({std::move(reason), instr});
+}
+
+bool Paths::isOutOfBudget() {
+  std::string what;
+  if (count_ >= budget_.max_paths) what = std::to_string(budget_.max_paths) + " paths";
+  if (std::chrono::steady_clock::now() > budget_.deadline) what = "time";
+  if (peakMemoryMb() > budget_.max_memory_mb) what = std::to_string(budget_.max_memory_mb) + " MiB of memory";
+  if (what.empty()) return false;
+  addLimit("not all paths were run: the budget of " + what + " was used up with at least " + std::to_string(queue_.size()) + " left", 0);
+  return true;
+}
+
+void Paths::runNode(const Node& node, PathLog& log) {
+  log.closures.clear();
+  for (const auto& loop : loops_) log.closures.push_back(&loop->closure);
+  run_(scenarioFor(node.inputs), log);
+  ++count_;
+}
+
+void Paths::explore() {
+  addRoots();
+  while (!queue_.empty() && !isOutOfBudget()) {
+    const Node node = queue_.front();
+    queue_.pop_front();
+    PathLog log(terms_, inputs_);
+    log.keeps_words = !node.is_final;
+    runNode(node, log);
+    if (node.is_final) continue;
+    if (log.returned.empty() && !closeLoops(node, log)) open_loop_ = openLoopReason(log);
+    for (const PathLog::Applied& applied : log.applied) {
+      const bool has_returned = std::any_of(log.returned.begin(), log.returned.end(), [&](const auto& r) { return r.closure == applied.closure; });
+      if (has_returned) continue;
+      for (const auto& loop : loops_) {
+        if (&loop->closure != applied.closure) continue;
+        if (const auto obstacle = closer_.proveWayOut(*loop, log)) addLimit("the loop was not closed: " + obstacle->reason, obstacle->instr);
+      }
+    }
+    expand(node, log);
+  }
+}
+
+// Tries the periods of the run, and leaves in `log` the run with the closure that holds.
+bool Paths::closeLoops(const Node& node, PathLog& log) {
+  if (log.boundaries.size() < kMinBoundaries) return true;
+  std::string why = "no state of its comes back";
+  for (const machine::Period& period : machine::findPeriods(log, 0, kMaxPeriods)) {
+    auto loop = closer_.candidate(log, program_, period);
+    PathLog again(terms_, inputs_);
+    again.keeps_words = true;
+    again.closures.push_back(&loop->closure);
+    run_(scenarioFor(node.inputs), again);
+    const auto obstacle = closer_.prove(*loop, again);
+    if (!obstacle) {
+      loops_.push_back(std::move(loop));
+      log.decisions = std::move(again.decisions);
+      log.boundaries = std::move(again.boundaries);
+      log.applied = std::move(again.applied);
+      log.returned = std::move(again.returned);
+      return true;
+    }
+    why = obstacle->reason;
+  }
+  open_loop_ = why;
+  return false;
+}
+
+std::string Paths::openLoopReason(const PathLog& log) const {
+  if (!open_loop_.empty()) return open_loop_;
+  if (log.boundaries.size() < 2) return "";
+  // What differs between the last states that are alike in most parts.
+  const machine::Boundary& last = log.boundaries.back();
+  std::size_t best = 0;
+  std::string reason = "where the threads are does not repeat";
+  for (std::size_t b = log.boundaries.size() - 1; b-- > 0 && b + 64 > log.boundaries.size();) {
+    const machine::Boundary& other = log.boundaries[b];
+    std::size_t same = 0;
+    std::string differing;
+    for (std::size_t p = 0; p < last.parts.size(); ++p) {
+      if (last.parts[p] == other.parts[p]) {
+        ++same;
+      } else {
+        differing = machine::toString(static_cast<machine::StatePart>(p));
+      }
+    }
+    if (same <= best) continue;
+    best = same;
+    reason = differing.empty() ? "registers differ" : differing + " does not repeat";
+  }
+  return reason;
+}
+
+void Paths::expand(const Node& node, const PathLog& log) {
+  std::size_t end = log.decisions.size();
+  for (const PathLog::Returned& returned : log.returned) end = std::min(end, returned.decisions);
+  Solver solver(terms_, budget_.solver_milliseconds);
+  std::size_t index = 0;  // among the decisions that matter
+  for (std::size_t d = 0; d < end; ++d) {
+    const Decision& decision = log.decisions[d];
+    if (decision.kind == Decision::Kind::kAccess) continue;
+    if (index >= node.bound) turnRound(decision, index, solver, log);
+    for (const Condition& condition : conditionsOf(terms_, decision)) {
+      const TermId term = atFirstTurn(condition.term);
+      if (!terms_.isConstant(term)) solver.assume(term, condition.holds);
+    }
+    ++index;
+  }
+}
+
+void Paths::turnRound(const Decision& decision, std::size_t index, Solver& solver, const PathLog& log) {
+  std::vector<Condition> conditions = conditionsOf(terms_, decision);
+  for (Condition& condition : conditions) condition.term = atFirstTurn(condition.term);
+  std::erase_if(conditions, [&](const Condition& c) { return terms_.isConstant(c.term); });
+  if (conditions.empty()) return;
+  const auto attempt = [&](auto&& assume) {
+    solver.push();
+    assume();
+    const Answer answer = solver.isFeasible();
+    bool is_new = answer == Answer::kYes;
+    if (answer == Answer::kUnknown) {
+      addLimit("it could not be decided in time whether inputs exist that decide otherwise", decision.instr);
+    }
+    if (is_new && (decision.leaves_loop || decision.kind == Decision::Kind::kValue)) {
+      const bool is_value = decision.kind == Decision::Kind::kValue;
+      const unsigned most = is_value ? kMaxOperandValues : kMaxTurnsWithoutPeriod;
+      if (turned_[decision.instr]++ >= most) {
+        is_new = false;
+        addLimit(is_value ? "an operand depends on the inputs; it was run with " + std::to_string(most + 1) + " values"
+                          : "the loop has no period within " + std::to_string(most) + " turns" + (open_loop_.empty() ? "" : ": " + open_loop_),
+                 decision.instr);
+      }
+    }
+    if (is_new) addNode(solver, decision, index, log);
+    solver.pop();
+  };
+  const bool is_uniform = conditions.size() == 1;
+  if (is_uniform || decision.kind == Decision::Kind::kValue) {
+    // One condition: its other side. An operand: any other value in some lane.
+    attempt([&] {
+      TermId all = terms_.constant(1, 1);
+      for (const Condition& c : conditions) all = terms_.bitAnd(all, c.holds ? c.term : terms_.bitNot(c.term));
+      solver.assume(all, false);
+    });
+    return;
+  }
+  // Lanes may differ: all of them one way, all the other way, and the first and the last apart.
+  const auto allHold = [&](bool wanted) { return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) { return c.holds == wanted; }); };
+  for (const bool wanted : {true, false}) {
+    if (allHold(wanted)) continue;
+    attempt([&] {
+      for (const Condition& c : conditions) solver.assume(c.term, wanted);
+    });
+  }
+  if (!allHold(true) && !allHold(false)) return;
+  attempt([&] { solver.assume(terms_.equal(conditions.front().term, conditions.back().term), false); });
+}
+
+// Among the inputs that take the other side: those near the assumed sizes, with as many accesses as can be.
+void Paths::prefer(Solver& solver, const Decision& decision, const PathLog& log) {
+  const std::vector<TermId> asked = terms_.symbolsOf(decision.condition);
+  const auto keepIfFeasible = [&](TermId predicate) {
+    solver.push();
+    solver.assume(predicate);
+    const bool is_feasible = solver.isFeasible() == Answer::kYes;
+    solver.pop();
+    if (is_feasible) solver.assume(predicate);
+    return is_feasible;
+  };
+  for (std::size_t i = 0; i < base_.size(); ++i) {
+    const symbolic::Symbol& symbol = terms_.symbols()[i];
+    const TermId term = i < integer_symbols_.size() ? integer_symbols_[i].first
+                                                    : *std::find_if(block_symbols_.begin(), block_symbols_.end(), [&](TermId s) { return s != 0 && terms_[s].value == i; });
+    const TermId base = terms_.constant(base_[i], symbol.width);
+    const bool is_asked = std::find(asked.begin(), asked.end(), term) != asked.end();
+    if (!is_asked && keepIfFeasible(terms_.equal(term, base))) continue;
+    // Near the assumed size, or else small.
+    const TermId above = terms_.bitNot(terms_.less(term, terms_.constant(base_[i] / 2, symbol.width), false));
+    const TermId below = terms_.less(term, terms_.constant(2 * base_[i] + 8, symbol.width), false);
+    if (base_[i] > 16 && keepIfFeasible(terms_.bitAnd(above, below))) continue;
+    keepIfFeasible(below);
+  }
+  constexpr std::size_t kMaxAccessConditions = 64;
+  std::size_t tried = 0;
+  TermId all = terms_.constant(1, 1);
+  for (const Decision& access : log.decisions) {
+    if (access.kind != Decision::Kind::kAccess || ++tried > kMaxAccessConditions) continue;
+    machine::forEachLane(access.lanes, [&](unsigned lane) {
+      const TermId term = atFirstTurn(terms_.ofLane(access.condition, lane));
+      all = terms_.bitAnd(all, access.wants ? term : terms_.bitNot(term));
+    });
+  }
+  if (!terms_.isConstant(all)) keepIfFeasible(all);
+}
+
+void Paths::addNode(Solver& solver, const Decision& decision, std::size_t index, const PathLog& log) {
+  prefer(solver, decision, log);
+  if (solver.isFeasible() != Answer::kYes) return addLimit("inputs that decide otherwise exist, but were not found in time", decision.instr);
+  symbolic::Model model = solver.model();
+  // Symbols that no assumption names keep their assumed values.
+  model.resize(base_.size());
+  queue_.push_back({std::move(model), index + 1, false});
+}
+
+}  // namespace handoff::explore

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// All paths that the inputs of a kernel allow, one concrete run each: the conditions that a run decided are turned
+// round, one after the other, and Z3 finds inputs that decide so.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyzer/explore/closure.h"
+#include "analyzer/explore/scenario.h"
+
+namespace handoff::explore {
+
+struct PathBudget {
+  unsigned max_paths = 256;
+  unsigned max_memory_mb = 2048;
+  std::chrono::steady_clock::time_point deadline;
+  unsigned solver_milliseconds = 1000;     ///< for each question
+};
+
+struct PathLimit {
+  std::string reason;
+  std::uint32_t instr = 0;
+};
+
+class Paths {
+ public:
+  /// Runs the kernel once with these inputs; what it decides goes into the log.
+  using Run = std::function<void(const Scenario& scenario, machine::PathLog& log)>;
+
+  /// `scenario.integers` that are free, and the block index, take all values of their domains.
+  Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run);
+  void explore();
+
+  unsigned count() const { return count_; }
+  const std::vector<PathLimit>& limits() const { return limits_; }
+
+ private:
+  struct Node {
+    symbolic::Model inputs;
+    std::size_t bound = 0;     ///< decisions before this one are not turned round
+    bool is_final = false;     ///< nor any other
+  };
+
+  void addSymbols();
+  void addRoots();
+  Scenario scenarioFor(const symbolic::Model& inputs) const;
+  void runNode(const Node& node, machine::PathLog& log);
+  bool closeLoops(const Node& node, machine::PathLog& log);
+  void expand(const Node& node, const machine::PathLog& log);
+  void turnRound(const machine::Decision& decision, std::size_t index, symbolic::Solver& solver, const machine::PathLog& log);
+  void addNode(symbolic::Solver& solver, const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
+  void prefer(symbolic::Solver& solver, const machine::Decision& decision, const machine::PathLog& log);
+  void addLimit(std::string reason, std::uint32_t instr);
+  std::string openLoopReason(const machine::PathLog& log) const;
+  bool isOutOfBudget();
+  symbolic::TermId atFirstTurn(symbolic::TermId term);
+
+  const machine::Program& program_;
+  const Scenario& scenario_;
+  const PathBudget budget_;
+  const Run run_;
+  symbolic::Terms terms_;
+  machine::SymbolicInputs inputs_;
+  std::vector<std::pair<symbolic::TermId, std::size_t>> integer_symbols_;  ///< symbol, index in Scenario::integers
+  std::array<symbolic::TermId, 3> block_symbols_{};
+  symbolic::Model base_;
+  LoopCloser closer_;
+  std::vector<std::unique_ptr<ClosedLoop>> loops_;
+  std::deque<Node> queue_;
+  std::map<std::uint32_t, unsigned> turned_;          ///< by instruction: loop exits and operands that were turned round
+  std::set<std::pair<std::string, std::uint32_t>> limited_;
+  std::vector<PathLimit> limits_;
+  std::string open_loop_;                             ///< why the last attempt to close a loop failed
+  unsigned count_ = 0;
+};
+
+}  // namespace handoff::explore

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boundaries of a run: the states between two rounds of the scheduler, and what closures make of them.
+#include <algorithm>
+
+#include "analyzer/machine/executor.h"
+#include "analyzer/machine/fingerprint.h"
+
+namespace handoff::machine {
+
+namespace {
+
+/// Memory for the words of registers.
+constexpr std::size_t kMaxWordBytes = std::size_t{256} << 20;
+
+}  // namespace
+
+void Executor::meetBoundary() {
+  const StateHash hash = hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, progress_});
+  Boundary boundary{.state = hash.state, .registers = 0, .decisions = path_->decisions.size(), .steps = outcome_.steps,
+                    .parts = hash.parts};
+  std::vector<PathLog::Register> live;
+  std::vector<Slot> slots;
+  for (const Warp& warp : run_.cluster.warps) {
+    slots.clear();
+    const auto addLive = [&](OpIndex pc) {
+      for (const Slot slot : guards_->liveness().at(pc)) slots.push_back(slot);
+    };
+    for (const Fragment& fragment : warp.fragments) addLive(fragment.pc);
+    for (const Join& join : warp.joins) {
+      if (join.arrived != 0) addLive(join.pc);
+    }
+    std::sort(slots.begin(), slots.end());
+    slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+    for (const Slot slot : slots) {
+      const bool is_special = std::any_of(program_.specials.begin(), program_.specials.end(), [&](const auto& s) { return s.slot == slot; });
+      if (!is_special) live.push_back({warp.id, slot, program_.slot_bits[slot]});
+    }
+  }
+  const std::size_t bytes = path_->boundaries.size() * live.size() * sizeof(Lanes);
+  const bool keeps_words = path_->keeps_words && bytes < kMaxWordBytes;
+  path_->is_full |= path_->keeps_words && !keeps_words;
+  for (const PathLog::Register& reg : live) {
+    const Warp& warp = run_.cluster.warps[reg.warp];
+    const Lanes& lanes = warp.registers[reg.slot];
+    const symbolic::TermId term = termAt(warp, reg.slot);
+    boundary.state = mix(boundary.state, lanes.unknown & warp.live);
+    boundary.registers = mix(boundary.registers, term);
+    boundary.terms.push_back(term);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      const bool counts = term == symbolic::kConcrete && (warp.live & laneBit(lane)) != 0 && lanes.isKnown(lane);
+      const std::uint64_t word = counts ? lanes.word[lane] : 0;
+      boundary.registers = mix(boundary.registers, word);
+      if (keeps_words) boundary.words.push_back(word);
+    }
+  }
+  for (const Closure* closure : path_->closures) {
+    if (closure->state == boundary.state) applyClosure(*closure, boundary);
+  }
+  if (path_->keeps_words) path_->registers_of.try_emplace(boundary.state, std::move(live));
+  path_->boundaries.push_back(std::move(boundary));
+}
+
+// The state is met: for the first time, any number of periods may have passed before; one period later it has to be
+// the state of one turn more.
+void Executor::applyClosure(const Closure& closure, const Boundary& boundary) {
+  symbolic::Terms& terms = path_->terms();
+  const auto of = [&](const auto& entry) { return entry.closure == &closure; };
+  const bool is_applied = std::any_of(path_->applied.begin(), path_->applied.end(), of);
+  const bool has_returned = std::any_of(path_->returned.begin(), path_->returned.end(), of);
+  if (has_returned || (!is_applied && boundary.registers != closure.registers)) return;
+  PathLog::Returned returned{.closure = &closure, .decisions = boundary.decisions, .registers = {}};
+  for (const RegisterStep& step : closure.steps) {
+    Warp& warp = run_.cluster.warps[step.warp];
+    const unsigned bits = program_.slot_bits[step.slot];
+    const symbolic::TermId held = asTerm(termAt(warp, step.slot), warp.registers[step.slot], warp.live, bits);
+    const symbolic::TermId move = terms.multiply(terms.resize(closure.turns, bits), terms.lanes(step.delta, bits));
+    if (!is_applied) {
+      const symbolic::TermId moved = terms.add(held, move);
+      warp.terms[step.slot] = terms[moved].has_symbols ? moved : symbolic::kConcrete;
+      path_->base_terms[{&closure, step.warp, step.slot}] = held;
+    } else {
+      const symbolic::TermId base = path_->base_terms[{&closure, step.warp, step.slot}];
+      const symbolic::TermId expected = terms.add(terms.add(base, move), terms.lanes(step.delta, bits));
+      returned.registers.push_back({held, expected});
+    }
+  }
+  if (is_applied) {
+    path_->returned.push_back(std::move(returned));
+  } else {
+    path_->applied.push_back({&closure, boundary.decisions});
+  }
+}
+
+}  // namespace handoff::machine

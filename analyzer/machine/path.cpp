@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decisions of a run, and the periods of its states.
+#include "analyzer/machine/path.h"
+
+namespace handoff::machine {
+
+const char* toString(StatePart part) {
+  switch (part) {
+    case StatePart::kControl: return "where the threads are";
+    case StatePart::kShared: return "who wrote and read the slots in shared memory";
+    case StatePart::kBarriers: return "the state of a barrier";
+    case StatePart::kGroups: return "the groups that are pending";
+    case StatePart::kClocks: return "what the threads know of each other";
+    case StatePart::kContents: return "the contents of shared or local memory";
+  }
+  return "";
+}
+
+void PathLog::clear() {
+  decisions.clear();
+  boundaries.clear();
+  applied.clear();
+  returned.clear();
+  base_terms.clear();
+  registers_of.clear();
+  known_.clear();
+  is_full = has_decided_ = false;
+}
+
+void PathLog::add(const Decision& decision) {
+  Decision one = decision;
+  if (one.kind != Decision::Kind::kAccess) has_decided_ = true;
+  if (terms_.isConstant(one.condition)) return;
+  if (!terms_[one.condition].has_lanes) {
+    one.truth = (one.truth & one.lanes) != 0 ? 1 : 0;
+    one.lanes = 1;
+  }
+  const auto key = std::tuple(one.condition, one.lanes, one.truth, static_cast<int>(one.kind));
+  if (known_.emplace(key, true).second) decisions.push_back(one);
+}
+
+namespace {
+
+/// The steps between two boundaries of equal state; nothing if a register makes none that a closure can describe.
+std::optional<std::vector<RegisterStep>> stepsBetween(const PathLog& log, const Boundary& from, const Boundary& to) {
+  const auto known = log.registers_of.find(from.state);
+  if (known == log.registers_of.end() || from.words.size() != to.words.size() || from.words.empty() != known->second.empty()) {
+    return std::nullopt;
+  }
+  symbolic::Terms& terms = log.terms();
+  std::vector<RegisterStep> steps;
+  for (std::size_t r = 0; r < known->second.size(); ++r) {
+    const PathLog::Register& reg = known->second[r];
+    const std::uint64_t mask = symbolic::widthMask(reg.width);
+    RegisterStep step{reg.warp, reg.slot, {}};
+    bool moves = false;
+    if (from.terms[r] != to.terms[r]) {
+      if (from.terms[r] == 0 || to.terms[r] == 0) return std::nullopt;
+      if (terms[from.terms[r]].width != terms[to.terms[r]].width) return std::nullopt;
+      const TermId difference = terms.subtract(to.terms[r], from.terms[r]);
+      if (terms[difference].has_symbols) return std::nullopt;
+      for (unsigned lane = 0; lane < kWarpSize; ++lane) step.delta[lane] = terms.evaluate(difference, lane, {});
+      moves = true;
+    } else if (from.terms[r] == 0) {
+      for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        step.delta[lane] = (to.words[r * kWarpSize + lane] - from.words[r * kWarpSize + lane]) & mask;
+        moves |= step.delta[lane] != 0;
+      }
+    }
+    if (!moves) continue;
+    if (reg.width < 16) return std::nullopt;  // predicates and flags come back, or the state has not
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+bool areEqual(const std::vector<RegisterStep>& a, const std::vector<RegisterStep>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].warp != b[i].warp || a[i].slot != b[i].slot || a[i].delta != b[i].delta) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Period> findPeriods(const PathLog& log, std::size_t from, std::size_t most) {
+  std::vector<Period> periods;
+  const auto& all = log.boundaries;
+  for (std::size_t length = 1; from + 2 * length < all.size() && periods.size() < most; ++length) {
+    for (std::size_t first = from; first + 2 * length < all.size(); ++first) {
+      const Boundary &a = all[first], &b = all[first + length], &c = all[first + 2 * length];
+      if (a.state != b.state || b.state != c.state) continue;
+      auto one = stepsBetween(log, a, b);
+      if (!one) continue;
+      const auto two = stepsBetween(log, b, c);
+      if (!two || !areEqual(*one, *two)) continue;
+      periods.push_back({first, length, std::move(*one)});
+      break;
+    }
+  }
+  return periods;
+}
+
+}  // namespace handoff::machine

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions about terms, answered by Z3 (theory of bit-vectors).
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "analyzer/symbolic/term.h"
+
+namespace handoff::symbolic {
+
+/// What is assumed, as a stack; terms must be predicates of one lane (Terms::ofLane).
+class Solver {
+ public:
+  enum class Answer : std::uint8_t { kNo, kYes, kUnknown };
+
+  /// `milliseconds`: for each question; one that takes longer is answered kUnknown.
+  Solver(Terms& terms, unsigned milliseconds);
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  void push();
+  void pop();
+  void assume(TermId predicate, bool holds = true);
+  /// Are there values of the symbols, within their bounds, for which all assumptions hold?
+  Answer isFeasible();
+  /// After kYes: such values; those of symbols that no assumption names are their lower bounds.
+  Model model() const;
+  /// Does the predicate follow from the assumptions? kUnknown is not "yes".
+  Answer follows(TermId predicate, bool holds = true);
+
+  unsigned questions() const { return questions_; }
+
+ private:
+  struct Z3;
+  Terms& terms_;
+  std::unique_ptr<Z3> z3_;
+  unsigned questions_ = 0;
+};
+
+}  // namespace handoff::symbolic

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/symbolic/solver.h"
+
+#include <gtest/gtest.h>
+
+namespace handoff::symbolic {
+namespace {
+
+class SolverTest : public ::testing::Test {
+ protected:
+  TermId number(std::uint64_t value) { return terms.constant(value, 32); }
+
+  Terms terms;
+  TermId k = terms.symbol("K", 32, 0, 0x7fffffff);
+  TermId t = terms.symbol("t", 32, 0, 1u << 24);
+  Solver solver{terms, 2000};
+};
+
+TEST_F(SolverTest, FindsTheSizeOfThreeTiles) {
+  const TermId tiles = terms.divide(terms.add(k, number(31)), number(32), true);
+  solver.assume(terms.equal(tiles, number(3)));
+  ASSERT_EQ(solver.isFeasible(), Solver::Answer::kYes);
+  const std::uint64_t found = solver.model()[0];
+  EXPECT_GT(found, 64u);
+  EXPECT_LE(found, 96u);
+}
+
+TEST_F(SolverTest, KeepsToTheBoundsOfASymbol) {
+  solver.assume(terms.less(t, number((1u << 24) + 1), false), false);
+  EXPECT_EQ(solver.isFeasible(), Solver::Answer::kNo);
+}
+
+TEST_F(SolverTest, AssumptionsAreAStack) {
+  solver.push();
+  solver.assume(terms.equal(k, number(4)));
+  solver.push();
+  solver.assume(terms.equal(k, number(5)));
+  EXPECT_EQ(solver.isFeasible(), Solver::Answer::kNo);
+  solver.pop();
+  ASSERT_EQ(solver.isFeasible(), Solver::Answer::kYes);
+  EXPECT_EQ(solver.model()[0], 4u);
+  solver.pop();
+}
+
+TEST_F(SolverTest, ALongerLoopExitsLikeAShorterOne) {
+  // i = 3 + 4t < K exactly when 3 < K - 4t, once the turns before have gone on: 3 + 4(t-1) < K.
+  const auto counter = [&](TermId turns) { return terms.add(number(3), terms.multiply(turns, number(4))); };
+  solver.assume(terms.less(number(0), t, false));
+  solver.assume(terms.less(counter(terms.subtract(t, number(1))), k, true));
+  solver.assume(terms.less(counter(t), number(0x70000000), false));
+  const TermId shorter = terms.subtract(k, terms.multiply(t, number(4)));
+  const TermId same = terms.equal(terms.less(counter(t), k, true), terms.less(number(3), shorter, true));
+  EXPECT_EQ(solver.follows(same), Solver::Answer::kYes);
+  const TermId wrong = terms.equal(terms.less(counter(t), k, true), terms.less(number(4), shorter, true));
+  EXPECT_EQ(solver.follows(wrong), Solver::Answer::kNo);
+}
+
+}  // namespace
+}  // namespace handoff::symbolic
