@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: premature-overwrite
-// Line:     52
+// Line:     51
 // Sizes:    wrong when M is no multiple of 64 (in the last block) and K >= 64
 // Why:      the path of the edge block lacks the barrier that keeps the next tile out until all threads have
 //           read this one.
@@ -25,10 +25,9 @@ __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-// handoff: launch block=128
-
 __device__ __forceinline__ float4 use(const float4 (&buf)[128], int t) { return buf[127 - t]; }
 
+// handoff: launch block=128
 __global__ void row_blocks(const float4* in, float* out, int M, int K) {
     __shared__ alignas(16) float4 buf[128];
     const int t = threadIdx.x;

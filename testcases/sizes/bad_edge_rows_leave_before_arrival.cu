@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: arrival-count-mismatch
-// Line:     60
+// Line:     59
 // Sizes:    wrong when M is no multiple of 128 (in the last block) and K >= 32
 // Why:      threads behind the last row leave, and the others wait for 128 arrivals of which these are missing.
 // wrong-size: M=1 K=32
@@ -37,7 +37,6 @@ __device__ __forceinline__ void mbar_wait(uint64_t* bar, uint32_t parity) {
 }
 
 // handoff: launch block=128
-
 __global__ void rows(const float4* in, float* out, int M, int K) {
     __shared__ alignas(16) float4 ring[2][128];
     __shared__ alignas(8) uint64_t full[2], empty[2];

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: insufficient-wait
-// Line:     44
+// Line:     43
 // Sizes:    wrong for K >= 2080: nothing shorter takes the second path
 // Why:      the ring keeps three groups in flight, of which wait_group 3 names none.
 // wrong-size: K=2080
@@ -24,7 +24,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void adaptive(const float4* in, float* out, int K) {
     __shared__ alignas(16) float4 ring[4][128];
     const int t = threadIdx.x;

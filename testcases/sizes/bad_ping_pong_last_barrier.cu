@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: premature-overwrite
-// Line:     46
+// Line:     45
 // Sizes:    wrong for odd numbers of tiles
 // Why:      with an odd number of tiles the last one is in buffer 0, which some threads overwrite with their
 //           sums while others still read the tile.
@@ -26,7 +26,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void block_sum(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 buf[2][128];
     const int t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: insufficient-wait
-// Line:     28
+// Line:     27
 // Sizes:    wrong for tiles >= 2, right for one tile and for none
 // Why:      the last turns copy nothing and commit nothing, so a constant count of 1 no longer names the group
 //           of the tile that is read.
@@ -13,7 +13,6 @@
 #include <cuda_runtime.h>
 
 // handoff: launch block=128
-
 __global__ void stage_tiles(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: insufficient-wait
-// Line:     43
+// Line:     42
 // Sizes:    wrong for K / 32 = 1 and 2, right from 3 on
 // Why:      with fewer tiles than stages the prologue commits fewer than three groups, and wait_group 2 in the
 //           first turn leaves the group of tile 0 pending.
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void row_sums(const float4* in, float* out, int K) {
     __shared__ alignas(16) float4 ring[4][128];
     const int t = threadIdx.x;

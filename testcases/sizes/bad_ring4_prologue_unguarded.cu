@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: overlapping-copies
-// Line:     37
+// Line:     36
 // Sizes:    wrong for tiles <= 1, right from 2 on (for 2 the surplus copy is in flight at the end of the
 //           kernel, into a slot that nobody uses)
 // Why:      the prologue fetches three tiles although there may be fewer, and nobody waits for the surplus: its
@@ -27,7 +27,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void sum_tiles(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[4][128];
     const int t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: premature-overwrite
-// Line:     37
+// Line:     36
 // Sizes:    wrong when a block gets a second tile (total > grid) and K / 32 is odd
 // Why:      the first chunk of the second tile goes to buffer 0 without a barrier; with an odd number of chunks
 //           that is the buffer that other threads may still be reading.
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void persistent(const float4* in, float* out, int total, int K) {
     __shared__ alignas(16) float4 buf[2][128];
     const int t = threadIdx.x;

@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: barrier-only-handoff
-// Line:     49
+// Line:     48
 // Sizes:    wrong for tiles = 1 only
 // Why:      the wait for the last tile is in the loop, and with one tile the loop does not run: only the
 //           barrier stands between copy and use.
@@ -26,7 +26,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void peeled(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 buf[2][128];
     const int t = threadIdx.x;

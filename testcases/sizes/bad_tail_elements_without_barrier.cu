@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: missing-barrier
-// Line:     48
+// Line:     47
 // Sizes:    wrong when n is no multiple of 128
 // Why:      in the tail every thread waits for its own copy, and no barrier orders it before the thread that
 //           reads it.
@@ -26,7 +26,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void reverse_sum(const float4* in, float* out, unsigned n) {
     __shared__ alignas(16) float4 buf[128];
     const unsigned t = threadIdx.x;

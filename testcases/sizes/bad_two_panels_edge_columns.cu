@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: insufficient-wait
-// Line:     53
+// Line:     52
 // Sizes:    wrong in the last block when (N - 1) / 64 is even, that is, when its second panel is missing, and K
 //           >= 32
 // Why:      a turn is three groups in most blocks and two at the edge; wait_group 3 then leaves the panel of
@@ -27,7 +27,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void panels(const float4* a, const float4* b, float* out, int M, int N, int K) {
     __shared__ alignas(16) float4 tile[2][3][128];
     const int t = threadIdx.x;

@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: missing-commit
-// Line:     43
+// Line:     42
 // Sizes:    wrong when M is no multiple of the number of blocks
 // Why:      the copy of the additional tile is not committed, so the wait does not cover it.
 // wrong-size: M=1 grid=4
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void dealt(const float4* in, float* out, unsigned M) {
     __shared__ alignas(16) float4 buf[2][128];
     const unsigned t = threadIdx.x;

@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: insufficient-wait
-// Line:     57
+// Line:     56
 // Sizes:    wrong when K / 32 is no multiple of 4
 // Why:      behind the loop no younger group exists, so wait_group 1 leaves the last round pending, of which K
 //           / 32 % 4 tiles are used.
@@ -26,7 +26,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void unrolled(const float4* in, float* out, int K) {
     __shared__ alignas(16) float4 ring[2][4][128];
     const int t = threadIdx.x;

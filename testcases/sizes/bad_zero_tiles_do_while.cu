@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: hang
-// Line:     62
+// Line:     61
 // Sizes:    wrong for n < 64
 // Why:      without a tile the loaders do nothing, and the workers wait for tile 0 for ever.
 // wrong-size: n=0
@@ -37,7 +37,6 @@ __device__ __forceinline__ void mbar_wait(uint64_t* bar, uint32_t parity) {
 }
 
 // handoff: launch block=128
-
 __global__ void stream_max(const float4* in, float* out, unsigned n) {
     __shared__ alignas(16) float4 ring[2][64];
     __shared__ alignas(8) uint64_t full[2], empty[2];

@@ -24,7 +24,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void generator_ring(const float4* in, float* out, unsigned tiles) {
     __shared__ alignas(16) float4 ring[4][128];
     const unsigned t = threadIdx.x;

@@ -24,7 +24,6 @@ __device__ __forceinline__ void cp_async_wait() {
 __constant__ int kSlot[6] = {0, 1, 2, 0, 1, 2};
 
 // handoff: launch block=128
-
 __global__ void table_ring(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;

@@ -24,7 +24,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void stride_ring(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[7][128];
     const int t = threadIdx.x;

@@ -22,7 +22,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void two_waits(const float4* in, float* out, unsigned tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const unsigned t = threadIdx.x;

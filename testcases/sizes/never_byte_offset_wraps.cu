@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
-// Line:     46
+// Line:     45
 // Sizes:    wrong for tiles >= 2097153 (too long to run; 2^32 / 2048 = 2097152)
 // Why:      the offset is 0 again at tile 2097152, so that tile is copied to slot 0, and so is tile 2097150,
 //           which is being read then.
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void offset_ring(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) char ring[3 * 2048];
     const int t = threadIdx.x;

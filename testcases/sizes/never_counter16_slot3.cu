@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
-// Line:     35
+// Line:     34
 // Sizes:    wrong for tiles >= 65537
 // Why:      the counter goes from 65535 to 0, and 65535 % 3 is 0, too: tile 65536 is copied into the slot of
 //           tile 65535, which is still in flight.
@@ -13,7 +13,6 @@
 #include <cuda_runtime.h>
 
 // handoff: launch block=128
-
 __global__ void short_counter(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
-// Line:     46
+// Line:     45
 // Sizes:    wrong for tiles >= 257
 // Why:      the counter goes from 255 to 0, and 255 % 3 is 0, too: tile 256 is copied into the slot of tile
 //           255, which is still in flight.
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void byte_counter(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;
@@ -42,8 +41,8 @@ __global__ void byte_counter(const float4* in, float* out, int tiles) {
         cp_async_wait<1>();
         __syncthreads();
         sum += ring[slot(counter)][127 - t].x;
-        if (tiles - k > 2)
-            cp_async16(&ring[slot(counter + 2)][t], src + static_cast<size_t>(k + 2) * 128);  // BUG: premature-overwrite
+        const float4* next = src + static_cast<size_t>(k + 2) * 128;
+        if (tiles - k > 2) cp_async16(&ring[slot(counter + 2)][t], next);  // BUG: premature-overwrite
         cp_async_commit();
     }
     out[blockIdx.x * 128 + t] = sum;

@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
-// Line:     53
+// Line:     52
 // Sizes:    wrong for tiles >= 1024
 // Why:      the register is at its start again after 1023 turns; tile 1023 is then copied into the slot of tile
 //           1022, which is still in flight.
@@ -26,7 +26,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void shift_register(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;

@@ -4,7 +4,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
-// Line:     47
+// Line:     46
 // Sizes:    wrong for tiles >= 172
 // Why:      the offset wraps at tile 171 (171 * 25167872 > 2^32), and 2^32 is no multiple of the ring: tile 171
 //           is copied to the slot of tile 169, which is being read.
@@ -26,7 +26,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void pitch_ring(const char* in, float* out, int tiles) {
     __shared__ alignas(16) char ring[3 * 2048];
     constexpr uint32_t kPitch = 4096 * 3 * 2048 + 2048;

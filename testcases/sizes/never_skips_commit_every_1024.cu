@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: insufficient-wait
-// Line:     42
+// Line:     41
 // Sizes:    wrong for tiles >= 1025
 // Why:      turn 1023 commits no group, so the constant wait_group 2 of the next turn leaves the group of tile
 //           1024 pending; from then on every turn waits for one group too few.
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void rare_commit(const float4* in, float* out, unsigned tiles) {
     __shared__ alignas(16) float4 ring[4][128];
     const unsigned t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: insufficient-wait
-// Line:     41
+// Line:     40
 // Sizes:    wrong for tiles >= 1001
 // Why:      nothing waits for the group of tile 1000 before it is read.
 // wrong-size: tiles=1001
@@ -24,7 +24,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void special_turn(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
-// Line:     45
+// Line:     44
 // Sizes:    wrong for tiles >= 858993465 (too long to run)
 // Why:      5 k + 3 wraps at k = 858993459, and 2^32 is no multiple of 7: the slots of the tiles from 858993457
 //           on are 2, 0, 5 no more but 2, 0, 5 again after five tiles, while six are in flight.
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void product_ring(const float4* in, float* out, unsigned tiles) {
     __shared__ alignas(16) float4 ring[7][128];
     const unsigned t = threadIdx.x;

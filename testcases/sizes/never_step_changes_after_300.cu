@@ -4,10 +4,10 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
-// Line:     52
-// Sizes:    wrong for tiles >= 306
+// Line:     51
+// Sizes:    wrong for tiles >= 302
 // Why:      with steps of two a slot comes back every other tile, while three are in flight.
-// wrong-size: tiles=306
+// wrong-size: tiles=302
 // right-size: tiles=8
 #include <cstdint>
 #include <cuda_runtime.h>
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void changing_step(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[4][128];
     const int t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: insufficient-wait
-// Line:     43
+// Line:     42
 // Sizes:    wrong for tiles >= 1147
 // Why:      the counters are at their ends together in turn 31 * 37 - 1 = 1146 for the first time, and that
 //           turn does not wait.
@@ -25,7 +25,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void two_clocks(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;

@@ -3,7 +3,7 @@
 // Target:   sm_80
 // Expected verdict: not-verified
 // Expected finding: barrier-only-handoff
-// Line:     40
+// Line:     39
 // Sizes:    wrong for tiles >= 502
 // Why:      elapsed grows by 3 a turn and is above 1500 from turn 501 on.
 // wrong-size: tiles=502
@@ -24,7 +24,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void impatient(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 buf[128];
     const int t = threadIdx.x;

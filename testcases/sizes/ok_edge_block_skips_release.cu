@@ -22,10 +22,9 @@ __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-// handoff: launch block=128
-
 __device__ __forceinline__ float4 use(const float4 (&buf)[128], int t) { return buf[127 - t]; }
 
+// handoff: launch block=128
 __global__ void row_blocks(const float4* in, float* out, int M, int K) {
     __shared__ alignas(16) float4 buf[128];
     const int t = threadIdx.x;

@@ -35,7 +35,6 @@ __device__ __forceinline__ void mbar_wait(uint64_t* bar, uint32_t parity) {
 }
 
 // handoff: launch block=128
-
 __global__ void rows(const float4* in, float* out, int M, int K) {
     __shared__ alignas(16) float4 ring[2][128];
     __shared__ alignas(8) uint64_t full[2], empty[2];

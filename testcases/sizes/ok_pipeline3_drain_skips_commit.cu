@@ -10,7 +10,6 @@
 #include <cuda_runtime.h>
 
 // handoff: launch block=128
-
 __global__ void stage_tiles(const float4* in, float* out, int tiles) {
     __shared__ alignas(16) float4 ring[3][128];
     const int t = threadIdx.x;

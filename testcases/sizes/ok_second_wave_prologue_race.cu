@@ -22,7 +22,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void persistent(const float4* in, float* out, int total, int K) {
     __shared__ alignas(16) float4 buf[2][128];
     const int t = threadIdx.x;

@@ -23,7 +23,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void reverse_sum(const float4* in, float* out, unsigned n) {
     __shared__ alignas(16) float4 buf[128];
     const unsigned t = threadIdx.x;

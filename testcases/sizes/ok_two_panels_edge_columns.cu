@@ -23,7 +23,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void panels(const float4* a, const float4* b, float* out, int M, int N, int K) {
     __shared__ alignas(16) float4 tile[2][3][128];
     const int t = threadIdx.x;

@@ -23,7 +23,6 @@ __device__ __forceinline__ void cp_async_wait() {
 }
 
 // handoff: launch block=128
-
 __global__ void unrolled(const float4* in, float* out, int K) {
     __shared__ alignas(16) float4 ring[2][4][128];
     const int t = threadIdx.x;
