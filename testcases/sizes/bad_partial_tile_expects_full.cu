@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel:   n vectors of 16 bytes in tiles of 96; one thread loads, all wait.
+// Kernel:   n vectors of 16 bytes in tiles of 64; one thread loads, all wait.
 // Target:   sm_90
 // Expected verdict: violation
 // Expected finding: tx-count-mismatch
 // Line:     57
-// Sizes:    wrong when n is no multiple of 96
+// Sizes:    wrong when n is no multiple of 64
 // Why:      the last tile may be shorter, but the bytes of a full one are announced: the phase never completes.
 // wrong-size: n=1
-// right-size: n=960
+// right-size: n=512
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -39,7 +39,7 @@ __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.
 
 // handoff: launch block=128
 __global__ void vectors(const float4* in, float* out, unsigned n) {
-    __shared__ alignas(128) float4 buf[96];
+    __shared__ alignas(128) float4 buf[64];
     __shared__ alignas(8) uint64_t full;
     const unsigned t = threadIdx.x;
     if (t == 0) {
@@ -52,7 +52,7 @@ __global__ void vectors(const float4* in, float* out, unsigned n) {
     float sum = 0.f;
     uint32_t parity = 0;
     for (unsigned left = n; left > 0; parity ^= 1) {
-        const unsigned len = left < 96 ? left : 96;
+        const unsigned len = left < 64 ? left : 64;
         if (t == 0) {
             mbar_arrive_expect_tx(&full, sizeof(buf));  // BUG: tx-count-mismatch
             bulk_load(buf, src, len * 16, &full);

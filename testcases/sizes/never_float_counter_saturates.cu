@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel:   a producer thread fills a ring of one slots with bulk copies for 96 consumers; the consumers count
-//           tiles in a float.
+// Kernel:   a producer thread fills one slot with bulk copies for 96 consumers; the consumers count tiles in a
+//           float.
 // Target:   sm_90
 // Expected verdict: not-verified
 // Expected finding: wrong-parity

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel:   a producer thread fills a ring of one slots with bulk copies for 96 consumers; the consumers take
-//           the parity from a table of 256 bits.
+// Kernel:   a producer thread fills one slot with bulk copies for 96 consumers; the consumers take the parity
+//           from a table of 256 bits.
 // Target:   sm_90
 // Expected verdict: not-verified
 // Expected finding: wrong-parity

@@ -4,10 +4,10 @@
 // Expected verdict: not-verified
 // Expected finding: premature-overwrite
 // Line:     44
-// Sizes:    wrong for tiles >= 858993465 (too long to run)
-// Why:      5 k + 3 wraps at k = 858993459, and 2^32 is no multiple of 7: the slots of the tiles from 858993457
-//           on are 2, 0, 5 no more but 2, 0, 5 again after five tiles, while six are in flight.
-// wrong-size: tiles=858993465
+// Sizes:    wrong for tiles >= 858993460 (too long to run)
+// Why:      5 k + 3 wraps at k = 858993459, and 2^32 is no multiple of 7: that tile gets slot 2 like tile
+//           858993454, which is in flight then.
+// wrong-size: tiles=858993460
 // right-size: tiles=20
 #include <cstdint>
 #include <cuda_runtime.h>
