@@ -17,7 +17,8 @@ bool hasToolkit();
 /// Whether the declarations that come with Handoff are not enough for the file (relative to the root).
 bool needsToolkit(const std::string& file);
 
-/// The reports for all kernels of a file below testcases; a test failure when there are none or one is an error.
+/// The reports for all kernels of a file below testcases; a test failure when there are none or one is an
+/// error.
 std::vector<diagnose::KernelReport> analyzeCase(const std::string& path, const std::string& arch,
                                                 frontend::Choice choice, const explore::Options& options);
 

@@ -160,7 +160,8 @@ TEST(Cases, HeadsOfSizeCasesSayWhatTheIndexSays) {
   for (const SizeCase& item : allSizeCases()) {
     SCOPED_TRACE(item.path);
     EXPECT_EQ(textsBehind(item.file(), "// Expected verdict: "), Texts{item.expectation});
-    EXPECT_EQ(textsBehind(item.file(), "// wrong-size: "), item.wrong_size.empty() ? Texts() : Texts{item.wrong_size});
+    const Texts wrong_sizes = item.wrong_size.empty() ? Texts() : Texts{item.wrong_size};
+    EXPECT_EQ(textsBehind(item.file(), "// wrong-size: "), wrong_sizes);
     EXPECT_EQ(textsBehind(item.file(), "// right-size: "), item.right_sizes);
     EXPECT_EQ(textsBehind(item.file(), "// BUG: "), item.rules.empty() ? Texts() : Texts{item.rules[0]});
     EXPECT_EQ(item.rules.empty(), item.expectation == "verified");

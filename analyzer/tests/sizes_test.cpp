@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel of testcases/sizes/sizes.tsv through the Clang front end and the whole analysis, without a word about its
-// sizes: which sizes are wrong, and which loops close, the analysis has to find out.
+// Every kernel of testcases/sizes/sizes.tsv through the Clang front end and the whole analysis, without a
+// word about its sizes: which sizes are wrong, and which loops close, the analysis has to find out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,8 @@ std::string launchOf(const diagnose::Witness& witness) {
   std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
   for (const auto& [name, value] : witness.parameters) {
     const std::string number = value.substr(0, value.find(' '));  // without " (assumed)"
-    if (isInteger(number) && name.find(' ') == std::string::npos) text.append(" ").append(name).append("=").append(number);
+    if (isInteger(number) && name.find(' ') == std::string::npos)
+      text.append(" ").append(name).append("=").append(number);
   }
   return text;
 }
@@ -101,7 +102,8 @@ class SizesTest : public testing::TestWithParam<SizeCase> {
     EXPECT_EQ(kernel.verdict, Verdict::kViolation) << describe(kernel);
     const auto finding = std::find_if(kernel.findings.begin(), kernel.findings.end(),
                                       [&](const Finding& candidate) { return isExpected(candidate); });
-    ASSERT_NE(finding, kernel.findings.end()) << "expected " << GetParam().rules[0] << ", got " << describe(kernel);
+    ASSERT_NE(finding, kernel.findings.end())
+        << "expected " << GetParam().rules[0] << ", got " << describe(kernel);
     const std::string launch = launchOf(finding->witness);
     const KernelReport again = check(launch);
     EXPECT_TRUE(hasExpected(again)) << "the witness is no wrong size: " << launch << "\n" << describe(again);
@@ -115,7 +117,8 @@ class SizesTest : public testing::TestWithParam<SizeCase> {
         EXPECT_THAT(kernel.holds_for, testing::Contains(testing::Truly([&](const std::string& what) {
                       return std::regex_search(what, std::regex("\\b" + name + "\\b"));
                     })))
-            << name << "\n" << describe(kernel);
+            << name << "\n"
+            << describe(kernel);
   }
 };
 
@@ -146,7 +149,8 @@ TEST_P(SizesTest, SizesAreWrongAndRight) {
 
 std::string testName(const testing::TestParamInfo<SizeCase>& info) {
   std::string name = info.param.path.substr(0, info.param.path.find(".cu"));
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
