@@ -2,18 +2,14 @@
 // Every active case of testcases/cases.tsv through the whole analysis, in process, with Clang and with nvcc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <iostream>
 #include <set>
-#include <sstream>
 
-#include "analyzer/explore/analyze.h"
-#include "analyzer/frontend/input.h"
 #include "analyzer/report/paths.h"
+#include "analyzer/tests/analysis.h"
 #include "analyzer/tests/repository.h"
 
 namespace handoff::tests {
@@ -23,39 +19,6 @@ using diagnose::Finding;
 using diagnose::KernelReport;
 using diagnose::Severity;
 using frontend::Choice;
-
-bool isExecutable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
-
-bool hasToolkit() {
-  std::stringstream folders(std::string(std::getenv("PATH") ? std::getenv("PATH") : "") +
-                            ":/usr/local/cuda/bin");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (isExecutable(folder + "/nvcc")) return true;
-  const char* home = std::getenv("CUDA_HOME");
-  return home != nullptr && isExecutable(std::string(home) + "/bin/nvcc");
-}
-
-/// Whether the declarations that come with Handoff are enough for the file.
-bool needsToolkit(const std::string& file) {
-  for (const std::string& line : linesOf(file))
-    if (line.starts_with("#include") && line != "#include <cstdint>" && line != "#include <cuda_runtime.h>")
-      return true;
-  return false;
-}
-
-std::string describe(const Finding& finding) {
-  std::string text = finding.rule + " \"" + finding.message + "\" at";
-  for (const SourceFrame& frame : finding.stack) text += " " + std::to_string(frame.pos.line);
-  for (const diagnose::Related& related : finding.related)
-    for (const SourceFrame& frame : related.stack) text += " (" + std::to_string(frame.pos.line) + ")";
-  return text;
-}
-
-std::string describe(const std::vector<Finding>& findings) {
-  std::string text;
-  for (const Finding& finding : findings) text += "  " + describe(finding) + "\n";
-  return text.empty() ? "  no finding\n" : text;
-}
 
 class Verdicts {
  public:
@@ -99,27 +62,11 @@ class Verdicts {
 
 class CaseTest : public testing::TestWithParam<Case> {
  protected:
-  std::string file() const { return (repositoryRoot() / "testcases" / GetParam().path).string(); }
-
   /// All findings of the file through one front end.
   std::vector<Finding> check(Choice choice) {
-    frontend::Options options;
-    options.frontend = choice;
-    options.arch = GetParam().arch;
-    options.has_fixed_flags = true;
-    options.extra_args = {"-std=c++17"};
-    Result<frontend::Unit> unit = frontend::load(file(), options);
-    if (!unit) {
-      ADD_FAILURE() << toString(unit.error());
-      return {};
-    }
-    const std::vector<KernelReport> kernels = explore::analyze(*unit, {});
-    EXPECT_FALSE(kernels.empty()) << "no kernel came out";
     std::vector<Finding> findings;
-    for (const KernelReport& kernel : kernels) {
-      EXPECT_NE(kernel.verdict, diagnose::Verdict::kError) << kernel.error;
+    for (const KernelReport& kernel : analyzeCase(GetParam().path, GetParam().arch, choice, {}))
       findings.insert(findings.end(), kernel.findings.begin(), kernel.findings.end());
-    }
     return findings;
   }
 

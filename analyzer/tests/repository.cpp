@@ -21,11 +21,16 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-Case caseFromRow(const std::string& row) {
+std::vector<std::string> cellsOf(const std::string& row, std::size_t count) {
   std::vector<std::string> cells;
   std::stringstream stream(row);
   for (std::string cell; std::getline(stream, cell, '\t');) cells.push_back(cell);
-  cells.resize(8);
+  cells.resize(count);
+  return cells;
+}
+
+Case caseFromRow(const std::string& row) {
+  const std::vector<std::string> cells = cellsOf(row, 8);
   Case result;
   result.path = cells[0];
   result.rule = cells[1];
@@ -36,6 +41,18 @@ Case caseFromRow(const std::string& row) {
   result.arch = cells[5];
   result.frontends = split(cells[6], ',');
   result.is_active = cells[7] == "active";
+  return result;
+}
+
+SizeCase sizeCaseFromRow(const std::string& row) {
+  const std::vector<std::string> cells = cellsOf(row, 6);
+  SizeCase result;
+  result.path = cells[0];
+  result.expectation = cells[1];
+  result.rules = split(cells[2], ',');
+  if (cells[3] != "-") result.wrong_size = cells[3];
+  result.right_sizes = split(cells[4], ';');
+  result.arch = cells[5];
   return result;
 }
 
@@ -76,6 +93,13 @@ std::vector<Case> allCases() {
   std::vector<Case> cases;
   const std::vector<std::string> lines = linesOf("testcases/cases.tsv");
   for (std::size_t i = 1; i < lines.size(); ++i) cases.push_back(caseFromRow(lines[i]));
+  return cases;
+}
+
+std::vector<SizeCase> allSizeCases() {
+  std::vector<SizeCase> cases;
+  const std::vector<std::string> lines = linesOf("testcases/sizes/sizes.tsv");
+  for (std::size_t i = 1; i < lines.size(); ++i) cases.push_back(sizeCaseFromRow(lines[i]));
   return cases;
 }
 

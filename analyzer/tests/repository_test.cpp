@@ -141,8 +141,33 @@ TEST(RulesComplete, EveryRuleHasTwoBadAndTwoGoodCases) {
 TEST(Cases, IndexAndFilesAgree) {
   std::set<std::string> indexed;
   for (const Case& item : allCases()) indexed.insert("testcases/" + item.path);
+  for (const SizeCase& item : allSizeCases()) indexed.insert(item.file());
   const std::vector<std::string> files = filesBelow("testcases", {".cu"});
   EXPECT_EQ(indexed, std::set<std::string>(files.begin(), files.end()));
+}
+
+/// What follows `mark`, for each line that has it.
+std::vector<std::string> textsBehind(const std::string& file, const std::string& mark) {
+  std::vector<std::string> texts;
+  for (const std::string& line : linesOf(file)) {
+    const std::size_t at = line.find(mark);
+    if (at != std::string::npos) texts.push_back(line.substr(at + mark.size()));
+  }
+  return texts;
+}
+
+TEST(Cases, HeadsOfSizeCasesSayWhatTheIndexSays) {
+  using Texts = std::vector<std::string>;
+  for (const SizeCase& item : allSizeCases()) {
+    SCOPED_TRACE(item.path);
+    EXPECT_EQ(textsBehind(item.file(), "// Expected verdict: "), Texts{item.expectation});
+    const Texts wrong_sizes = item.wrong_size.empty() ? Texts() : Texts{item.wrong_size};
+    EXPECT_EQ(textsBehind(item.file(), "// wrong-size: "), wrong_sizes);
+    EXPECT_EQ(textsBehind(item.file(), "// right-size: "), item.right_sizes);
+    EXPECT_EQ(textsBehind(item.file(), "// BUG: "), item.rules.empty() ? Texts() : Texts{item.rules[0]});
+    EXPECT_EQ(item.rules.empty(), item.expectation == "verified");
+    for (const std::string& rule : item.rules) EXPECT_NE(diagnose::findRule(rule), nullptr) << rule;
+  }
 }
 
 TEST(Cases, MarkedLineIsTheIndexedOne) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel:   a producer thread fills a ring of four slots for 96 consumers and waits at the end until all slots
+//           are free again.
+// Target:   sm_90
+// Expected verdict: violation
+// Expected finding: hang
+// Line:     73
+// Sizes:    wrong for 1 to 3 tiles
+// Why:      a slot that was never filled is never released: its first phase, which the tail waits for, does not
+//           complete.
+// wrong-size: tiles=1
+// right-size: tiles=8
+#include <cstdint>
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ uint32_t smem_addr(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void mbar_init(uint64_t* bar, uint32_t count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(smem_addr(bar)), "r"(count) : "memory");
+}
+__device__ __forceinline__ void mbar_init_fence() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void mbar_arrive(uint64_t* bar) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(smem_addr(bar)) : "memory");
+}
+__device__ __forceinline__ void mbar_arrive_expect_tx(uint64_t* bar, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(smem_addr(bar)), "r"(bytes)
+                 : "memory");
+}
+__device__ __forceinline__ void mbar_wait(uint64_t* bar, uint32_t parity) {
+    uint32_t done = 0;
+    while (!done) {
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(smem_addr(bar)), "r"(parity) : "memory");
+    }
+}
+__device__ __forceinline__ void bulk_load(void* dst, const void* src, uint32_t bytes, uint64_t* bar) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 ::"r"(smem_addr(dst)), "l"(src), "r"(bytes), "r"(smem_addr(bar)) : "memory");
+}
+__device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+constexpr int kStages = 4;
+
+// handoff: launch block=128
+__global__ void drained(const float* in, float* out, unsigned tiles) {
+    __shared__ alignas(128) float ring[kStages][96];
+    __shared__ alignas(8) uint64_t full[kStages], empty[kStages];
+    const int t = threadIdx.x;
+    if (t == 0) {
+        for (int s = 0; s < kStages; ++s) {
+            mbar_init(&full[s], 1);
+            mbar_init(&empty[s], 96);
+        }
+        mbar_init_fence();
+    }
+    __syncthreads();
+
+    if (t == 96) {
+        const float* src = in + static_cast<size_t>(blockIdx.x) * tiles * 96;
+        unsigned parity = 1;
+        for (unsigned k = 0; k < tiles; ++k, src += 96) {
+            const unsigned slot = k % kStages;
+            parity = ((k / kStages) & 1) ^ 1;
+            mbar_wait(&empty[slot], parity);
+            mbar_arrive_expect_tx(&full[slot], sizeof(ring[0]));
+            bulk_load(ring[slot], src, sizeof(ring[0]), &full[slot]);
+        }
+        for (unsigned k = tiles; tiles > 0 && k != tiles + kStages; ++k) {
+            const unsigned use = k < kStages ? 0 : k / kStages - 1;  // the last one of the slot
+            mbar_wait(&empty[k % kStages], use & 1);  // BUG: hang
+        }
+    } else if (t < 96) {
+        float sum = 0.f;
+        for (unsigned k = 0; k < tiles; ++k) {
+            const unsigned s = k % kStages;
+            mbar_wait(&full[s], (k / kStages) & 1);
+            sum += ring[s][95 - t];
+            fence_async_proxy();
+            mbar_arrive(&empty[s]);
+        }
+        out[blockIdx.x * 96 + t] = sum;
+    }
+}

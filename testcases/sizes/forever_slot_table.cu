@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel:   a three-stage cp.async ring; the slot comes from a table of six entries.
+// Target:   sm_80
+// Expected verdict: verified
+// Sizes:    right for all
+// Why:      the table holds two laps of the ring, and the index wraps at its end.
+// right-size: tiles=8
+// right-size: tiles=100
+#include <cstdint>
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ uint32_t smem_addr(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void cp_async16(void* dst, const void* src) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(smem_addr(dst)), "l"(src) : "memory");
+}
+__device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N>
+__device__ __forceinline__ void cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+__constant__ int kSlot[6] = {0, 1, 2, 0, 1, 2};
+
+// handoff: launch block=128
+__global__ void table_ring(const float4* in, float* out, int tiles) {
+    __shared__ alignas(16) float4 ring[3][128];
+    const int t = threadIdx.x;
+    const float4* src = in + static_cast<size_t>(blockIdx.x) * tiles * 128 + t;
+    auto next = [](int i) { return i == 5 ? 0 : i + 1; };
+    int fill = 0, use = 0;
+
+
+    for (int s = 0; s < 2; ++s, fill = next(fill)) {
+        if (s < tiles) cp_async16(&ring[kSlot[fill]][t], src + s * 128);
+        cp_async_commit();
+    }
+    float sum = 0.f;
+    for (int k = 0; k < tiles; ++k, use = next(use), fill = next(fill)) {
+        cp_async_wait<1>();
+        __syncthreads();
+        sum += ring[kSlot[use]][127 - t].x;
+        if (tiles - k > 2) cp_async16(&ring[kSlot[fill]][t], src + static_cast<size_t>(k + 2) * 128);
+        cp_async_commit();
+    }
+    out[blockIdx.x * 128 + t] = sum;
+}
