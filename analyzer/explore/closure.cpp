@@ -37,8 +37,7 @@ std::vector<Condition> conditionsOf(symbolic::Terms& terms, const Decision& deci
 std::unique_ptr<ClosedLoop> LoopCloser::candidate(const PathLog& log, const machine::Program& program, const machine::Period& period) {
   const machine::Boundary& first = log.boundaries[period.first];
   auto loop = std::make_unique<ClosedLoop>();
-  loop->period = period.length;
-  loop->closure = {.state = first.state, .registers = first.registers, .turns = 0, .steps = period.steps};
+  loop->closure = {.state = first.state, .registers = first.registers, .turns = 0, .length = period.length, .steps = period.steps};
   std::uint64_t turns = kMaxTurns;
   const auto known = log.registers_of.find(first.state);
   for (const machine::RegisterStep& step : period.steps) {
@@ -62,12 +61,20 @@ TermId LoopCloser::atFirst(const ClosedLoop& loop, TermId term) {
   return terms_.substitute(term, first);
 }
 
-// All decisions of the period before this one were to go on.
+// The input is long enough for that many periods before the present one: input >= least + turns * distance, computed
+// without wrapping.
+TermId LoopCloser::isLongEnough(const ClosedLoop& loop, TermId turns) {
+  const TermId needed = terms_.add(terms_.constant(loop.least, 64), terms_.multiply(terms_.resize(turns, 64), terms_.constant(loop.distance, 64)));
+  return terms_.bitNot(terms_.less(terms_.resize(loop.input, 64), needed, false));
+}
+
+// All decisions of the period before this one were to go on, and the input is long enough for that.
 void LoopCloser::assumeTurnBefore(const ClosedLoop& loop, Solver& solver) {
   const TermId turns = loop.closure.turns;
   solver.assume(terms_.less(terms_.constant(0, 32), turns, false));
   const symbolic::Terms::Substitution before{{turns, terms_.subtract(turns, terms_.constant(1, 32))}};
   for (const Condition& condition : loop.continues) solver.assume(terms_.substitute(condition.term, before), condition.holds);
+  if (loop.input != 0) solver.assume(isLongEnough(loop, turns));
 }
 
 // By how much an input may have to shrink to end the loop one period earlier.
@@ -115,25 +122,61 @@ bool LoopCloser::agreesAtSamples(const ClosedLoop& loop, TermId exit, TermId sym
   return true;
 }
 
-bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<std::pair<Condition, std::uint32_t>>& exits, Solver& solver) {
-  const TermId turns = loop.closure.turns;
-  for (const auto& [exit, instr] : exits) {
-    for (const TermId symbol : terms_.symbolsOf(exit.term)) {
-      if (symbol == turns || loop.shorter.contains(symbol)) continue;
-      std::size_t tries = 0;
-      for (const std::uint64_t distance : distances(loop, exit.term)) {
-        if (++tries > kMaxDistances) break;
-        if (!agreesAtSamples(loop, exit.term, symbol, distance)) continue;
-        const unsigned width = terms_[symbol].width;
-        ClosedLoop attempt{.closure = loop.closure, .continues = loop.continues, .shorter = loop.shorter};
-        attempt.shorter[symbol] = terms_.subtract(symbol, terms_.multiply(terms_.resize(turns, width), terms_.constant(distance, width)));
-        if (solver.follows(terms_.equal(exit.term, atFirst(attempt, exit.term))) != Answer::kYes) continue;
-        loop.shorter = attempt.shorter;
-        return true;
-      }
+// By bisection; the conditions need not be monotonic, the result is then merely not the least, and the proof fails.
+std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>& way_in) {
+  Solver solver(terms_, milliseconds_);
+  for (const Condition& condition : way_in) solver.assume(condition.term, condition.holds);
+  const symbolic::Term bounds = terms_[input];
+  std::uint64_t low = bounds.low, high = bounds.high;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    solver.push();
+    solver.assume(terms_.less(terms_.constant(middle, bounds.width), input, false), false);
+    const bool is_below = solver.isFeasible() != Answer::kNo;
+    solver.pop();
+    if (is_below) {
+      high = middle;
+    } else {
+      low = middle + 1;
     }
   }
-  return exits.empty();
+  return low;
+}
+
+// With the loop's input, distance and least value set: is "long enough" kept by every period, and are all decisions to
+// go on those of the shorter input?
+bool LoopCloser::holdsWith(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
+  const TermId turns = loop.closure.turns;
+  Solver solver(terms_, milliseconds_);
+  for (const Condition& condition : way_in) solver.assume(condition.term, condition.holds);
+  solver.assume(isLongEnough(loop, turns));
+  for (const Exit& exit : exits) {
+    if (solver.follows(terms_.equal(exit.condition.term, atFirst(loop, exit.condition.term))) != Answer::kYes) return false;
+  }
+  for (const Exit& exit : exits) solver.assume(exit.condition.term, exit.condition.holds);
+  return solver.follows(isLongEnough(loop, terms_.add(turns, terms_.constant(1, 32)))) == Answer::kYes;
+}
+
+bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
+  const TermId turns = loop.closure.turns;
+  const TermId exit = exits.front().condition.term;
+  for (const TermId symbol : terms_.symbolsOf(exit)) {
+    if (symbol == turns) continue;
+    loop.input = symbol;
+    loop.least = leastValue(symbol, way_in);
+    std::size_t tries = 0;
+    for (const std::uint64_t distance : distances(loop, exit)) {
+      if (++tries > kMaxDistances) break;
+      if (!agreesAtSamples(loop, exit, symbol, distance)) continue;
+      const unsigned width = terms_[symbol].width;
+      loop.distance = distance;
+      loop.shorter = {{symbol, terms_.subtract(symbol, terms_.multiply(terms_.resize(turns, width), terms_.constant(distance, width)))}};
+      if (holdsWith(loop, exits, way_in)) return true;
+    }
+  }
+  loop.shorter.clear();
+  loop.input = 0;
+  return false;
 }
 
 std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) {
@@ -151,7 +194,7 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
       if (solver.follows(same) != Answer::kYes) return Obstacle{"a register does not move on by the same amount every time", 0};
     }
   }
-  std::vector<std::pair<Condition, std::uint32_t>> exits;
+  std::vector<Exit> exits;
   for (std::size_t d = applied->decisions; d < returned->decisions; ++d) {
     const Decision& decision = log.decisions[d];
     if (decision.kind == Decision::Kind::kAccess) continue;
@@ -164,34 +207,26 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
           return Obstacle{"what is decided here changes with the number of turns", decision.instr};
         }
       } else {
-        exits.emplace_back(condition, decision.instr);
+        exits.push_back({condition, decision.instr});
       }
     }
   }
+  std::vector<Condition> way_in;
   for (std::size_t d = 0; d < applied->decisions; ++d) {
-    for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) {
-      if (log.decisions[d].kind != Decision::Kind::kAccess) solver.assume(condition.term, condition.holds);
-    }
+    if (log.decisions[d].kind == Decision::Kind::kAccess) continue;
+    for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) way_in.push_back(condition);
   }
-  {
-    // All numbers of turns that any input asks for are within the bounds of the symbol.
-    Solver most(terms_, milliseconds_);
-    const symbolic::Terms::Substitution last{{turns, terms_.constant(terms_[turns].high, 32)}};
-    for (const auto& [exit, instr] : exits) most.assume(terms_.substitute(exit.term, last), exit.holds);
-    if (!exits.empty() && most.isFeasible() != Answer::kNo) {
-      return Obstacle{"a counter of the loop may pass 2^31", exits.front().second};
-    }
+  if (exits.empty()) return std::nullopt;
+  if (!findShorter(loop, exits, way_in)) {
+    return Obstacle{"how often the loop turns does not go with its inputs by equal steps", exits.front().instr};
   }
-  assumeTurnBefore(loop, solver);
-  if (!findShorter(loop, exits, solver)) {
-    return Obstacle{"how often the loop turns does not go with its inputs by equal steps", exits.empty() ? 0 : exits.front().second};
-  }
-  for (const auto& [exit, instr] : exits) {
-    if (solver.follows(terms_.equal(exit.term, atFirst(loop, exit.term))) != Answer::kYes) {
-      return Obstacle{"what is decided here changes with the number of turns", instr};
-    }
-  }
+  if (!coversAllTurns(loop)) return Obstacle{"a counter of the loop may pass 2^31", exits.front().instr};
   return std::nullopt;
+}
+
+// "Long enough" bounds the number of turns by input / distance.
+bool LoopCloser::coversAllTurns(const ClosedLoop& loop) const {
+  return terms_[loop.input].high / loop.distance <= terms_[loop.closure.turns].high;
 }
 
 std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const PathLog& log) {

@@ -32,7 +32,9 @@ struct ClosedLoop {
   machine::Closure closure;
   std::vector<Condition> continues;        ///< decided in the period that was seen: for t = 0
   symbolic::Terms::Substitution shorter;   ///< inputs less t periods; empty: no input decides on the loop's end
-  std::size_t period = 0;                  ///< in boundaries
+  symbolic::TermId input = 0;              ///< the one that decides on the loop's end, if any
+  std::uint64_t distance = 0;              ///< by how much it is larger for one period more
+  std::uint64_t least = 0;                 ///< its least value with which the loop is reached
 };
 
 /// Why a loop stays open.
@@ -53,9 +55,14 @@ class LoopCloser {
   std::optional<Obstacle> proveWayOut(const ClosedLoop& loop, const machine::PathLog& log);
 
  private:
-  bool findShorter(ClosedLoop& loop, const std::vector<std::pair<Condition, std::uint32_t>>& exits, symbolic::Solver& solver);
+  struct Exit { Condition condition; std::uint32_t instr = 0; };
+  bool findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
+  bool holdsWith(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
+  std::uint64_t leastValue(symbolic::TermId input, const std::vector<Condition>& way_in);
+  symbolic::TermId isLongEnough(const ClosedLoop& loop, symbolic::TermId turns);
   std::vector<std::uint64_t> distances(const ClosedLoop& loop, symbolic::TermId exit) const;
   bool agreesAtSamples(const ClosedLoop& loop, symbolic::TermId exit, symbolic::TermId symbol, std::uint64_t distance) const;
+  bool coversAllTurns(const ClosedLoop& loop) const;
   void assumeTurnBefore(const ClosedLoop& loop, symbolic::Solver& solver);
   symbolic::TermId atFirst(const ClosedLoop& loop, symbolic::TermId term);
 

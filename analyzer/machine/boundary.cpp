@@ -65,7 +65,9 @@ void Executor::meetBoundary() {
 void Executor::applyClosure(const Closure& closure, const Boundary& boundary) {
   symbolic::Terms& terms = path_->terms();
   const auto of = [&](const auto& entry) { return entry.closure == &closure; };
-  const bool is_applied = std::any_of(path_->applied.begin(), path_->applied.end(), of);
+  const auto applied = std::find_if(path_->applied.begin(), path_->applied.end(), of);
+  const bool is_applied = applied != path_->applied.end();
+  if (is_applied && path_->boundaries.size() != applied->boundary + closure.length) return;
   const bool has_returned = std::any_of(path_->returned.begin(), path_->returned.end(), of);
   if (has_returned || (!is_applied && boundary.registers != closure.registers)) return;
   PathLog::Returned returned{.closure = &closure, .decisions = boundary.decisions, .registers = {}};
@@ -87,7 +89,7 @@ void Executor::applyClosure(const Closure& closure, const Boundary& boundary) {
   if (is_applied) {
     path_->returned.push_back(std::move(returned));
   } else {
-    path_->applied.push_back({&closure, boundary.decisions});
+    path_->applied.push_back({&closure, boundary.decisions, path_->boundaries.size()});
   }
 }
 

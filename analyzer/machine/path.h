@@ -57,6 +57,7 @@ struct Closure {
   std::uint64_t state = 0;            ///< fingerprint
   std::uint64_t registers = 0;        ///< hash of the live registers in the state that was met first
   TermId turns = 0;                   ///< a symbol
+  std::size_t length = 0;             ///< of the period, in boundaries
   std::vector<RegisterStep> steps;
 };
 
@@ -86,7 +87,7 @@ class PathLog {
   std::vector<const Closure*> closures;   ///< to be applied where their states are met
 
   // --- written by the run ---
-  struct Applied { const Closure* closure = nullptr; std::size_t decisions = 0; };
+  struct Applied { const Closure* closure = nullptr; std::size_t decisions = 0, boundary = 0; };
   /// After one period: what the stepping registers hold, and what they ought to.
   struct Returned {
     const Closure* closure = nullptr;
