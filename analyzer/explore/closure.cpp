@@ -69,12 +69,12 @@ TermId LoopCloser::isLongEnough(const ClosedLoop& loop, TermId turns) {
 }
 
 // All decisions of the period before this one were to go on, and the input is long enough for that.
-void LoopCloser::assumeTurnBefore(const ClosedLoop& loop, Solver& solver) {
+void LoopCloser::assumeTurnBefore(const ClosedLoop& loop) {
   const TermId turns = loop.closure.turns;
-  solver.assume(terms_.less(terms_.constant(0, 32), turns, false));
+  solver_.assume(terms_.less(terms_.constant(0, 32), turns, false));
   const symbolic::Terms::Substitution before{{turns, terms_.subtract(turns, terms_.constant(1, 32))}};
-  for (const Condition& condition : loop.continues) solver.assume(terms_.substitute(condition.term, before), condition.holds);
-  if (loop.input != 0) solver.assume(isLongEnough(loop, turns));
+  for (const Condition& condition : loop.continues) solver_.assume(terms_.substitute(condition.term, before), condition.holds);
+  if (loop.input != 0) solver_.assume(isLongEnough(loop, turns));
 }
 
 // By how much an input may have to shrink to end the loop one period earlier.
@@ -105,7 +105,7 @@ std::vector<std::uint64_t> LoopCloser::distances(const ClosedLoop& loop, TermId 
   return {all.begin(), all.end()};
 }
 
-// A cheap test that leaves few candidates for the solver.
+// A cheap test that leaves few candidates for the solver_.
 bool LoopCloser::agreesAtSamples(const ClosedLoop& loop, TermId exit, TermId symbol, std::uint64_t distance) const {
   symbolic::Model model(terms_.symbols().size(), 0);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] = terms_.symbols()[i].low;
@@ -124,16 +124,15 @@ bool LoopCloser::agreesAtSamples(const ClosedLoop& loop, TermId exit, TermId sym
 
 // By bisection; the conditions need not be monotonic, the result is then merely not the least, and the proof fails.
 std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>& way_in) {
-  Solver solver(terms_, milliseconds_);
-  for (const Condition& condition : way_in) solver.assume(condition.term, condition.holds);
+  const Solver::Scope scope(solver_);
+  for (const Condition& condition : way_in) solver_.assume(condition.term, condition.holds);
   const symbolic::Term bounds = terms_[input];
   std::uint64_t low = bounds.low, high = bounds.high;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    solver.push();
-    solver.assume(terms_.less(terms_.constant(middle, bounds.width), input, false), false);
-    const bool is_below = solver.isFeasible() != Answer::kNo;
-    solver.pop();
+    const Solver::Scope below(solver_);
+    solver_.assume(terms_.less(terms_.constant(middle, bounds.width), input, false), false);
+    const bool is_below = solver_.isFeasible() != Answer::kNo;
     if (is_below) {
       high = middle;
     } else {
@@ -147,14 +146,14 @@ std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>&
 // go on those of the shorter input?
 bool LoopCloser::holdsWith(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
   const TermId turns = loop.closure.turns;
-  Solver solver(terms_, milliseconds_);
-  for (const Condition& condition : way_in) solver.assume(condition.term, condition.holds);
-  solver.assume(isLongEnough(loop, turns));
+  const Solver::Scope scope(solver_);
+  for (const Condition& condition : way_in) solver_.assume(condition.term, condition.holds);
+  solver_.assume(isLongEnough(loop, turns));
   for (const Exit& exit : exits) {
-    if (solver.follows(terms_.equal(exit.condition.term, atFirst(loop, exit.condition.term))) != Answer::kYes) return false;
+    if (solver_.follows(terms_.equal(exit.condition.term, atFirst(loop, exit.condition.term))) != Answer::kYes) return false;
   }
-  for (const Exit& exit : exits) solver.assume(exit.condition.term, exit.condition.holds);
-  return solver.follows(isLongEnough(loop, terms_.add(turns, terms_.constant(1, 32)))) == Answer::kYes;
+  for (const Exit& exit : exits) solver_.assume(exit.condition.term, exit.condition.holds);
+  return solver_.follows(isLongEnough(loop, terms_.add(turns, terms_.constant(1, 32)))) == Answer::kYes;
 }
 
 bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
@@ -185,13 +184,13 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
   const auto returned = std::find_if(log.returned.begin(), log.returned.end(), of);
   if (applied == log.applied.end() || returned == log.returned.end()) return Obstacle{"its state does not come back", 0};
   const TermId turns = loop.closure.turns;
-  Solver solver(terms_, milliseconds_);
-  solver.assume(terms_.less(terms_.constant(0, 32), turns, false));
+  const Solver::Scope scope(solver_);
+  solver_.assume(terms_.less(terms_.constant(0, 32), turns, false));
   for (const PathLog::Returned::Register& reg : returned->registers) {
     if (reg.found == reg.expected) continue;
     for (unsigned lane = 0; lane < machine::kWarpSize; ++lane) {
       const TermId same = terms_.equal(terms_.ofLane(reg.found, lane), terms_.ofLane(reg.expected, lane));
-      if (solver.follows(same) != Answer::kYes) return Obstacle{"a register does not move on by the same amount every time", 0};
+      if (solver_.follows(same) != Answer::kYes) return Obstacle{"a register does not move on by the same amount every time", 0};
     }
   }
   std::vector<Exit> exits;
@@ -203,7 +202,7 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
       if (std::find(symbols.begin(), symbols.end(), turns) == symbols.end()) continue;
       loop.continues.push_back(condition);
       if (symbols.size() == 1) {
-        if (solver.follows(condition.term, condition.holds) != Answer::kYes) {
+        if (solver_.follows(condition.term, condition.holds) != Answer::kYes) {
           return Obstacle{"what is decided here changes with the number of turns", decision.instr};
         }
       } else {
@@ -232,30 +231,30 @@ bool LoopCloser::coversAllTurns(const ClosedLoop& loop) const {
 std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const PathLog& log) {
   const auto applied = std::find_if(log.applied.begin(), log.applied.end(), [&](const auto& entry) { return entry.closure == &loop.closure; });
   if (applied == log.applied.end()) return std::nullopt;
-  Solver solver(terms_, milliseconds_);
+  const Solver::Scope scope(solver_);
   std::vector<std::pair<Condition, std::uint32_t>> way_in;
   for (std::size_t d = 0; d < applied->decisions; ++d) {
     if (log.decisions[d].kind == Decision::Kind::kAccess) continue;
     for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) {
-      solver.assume(condition.term, condition.holds);
+      solver_.assume(condition.term, condition.holds);
       way_in.emplace_back(condition, log.decisions[d].instr);
     }
   }
-  assumeTurnBefore(loop, solver);
+  assumeTurnBefore(loop);
   for (std::size_t d = applied->decisions; d < log.decisions.size(); ++d) {
     const Decision& decision = log.decisions[d];
     if (decision.kind == Decision::Kind::kAccess) continue;
     for (const Condition& condition : conditionsOf(terms_, decision)) {
       const TermId first = atFirst(loop, condition.term);
-      if (first != condition.term && solver.follows(terms_.equal(condition.term, first)) != Answer::kYes) {
+      if (first != condition.term && solver_.follows(terms_.equal(condition.term, first)) != Answer::kYes) {
         return Obstacle{"what is decided here changes with the number of turns of a loop before it", decision.instr};
       }
-      solver.assume(condition.term, condition.holds);
+      solver_.assume(condition.term, condition.holds);
     }
   }
   for (const auto& [condition, instr] : way_in) {
     const TermId first = atFirst(loop, condition.term);
-    if (first != condition.term && solver.follows(first, condition.holds) != Answer::kYes) {
+    if (first != condition.term && solver_.follows(first, condition.holds) != Answer::kYes) {
       return Obstacle{"what was decided here, before a loop, does not go with fewer turns of it", instr};
     }
   }
@@ -263,7 +262,7 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
     const symbolic::Term& bounds = terms_[symbol];
     const TermId too_large = terms_.less(terms_.constant(bounds.high, bounds.width), shorter, false);
     const TermId too_small = terms_.less(shorter, terms_.constant(bounds.low, bounds.width), false);
-    if (solver.follows(too_large, false) != Answer::kYes || solver.follows(too_small, false) != Answer::kYes) {
+    if (solver_.follows(too_large, false) != Answer::kYes || solver_.follows(too_small, false) != Answer::kYes) {
       return Obstacle{"an input from which turns of the loop are taken away gets out of bounds", 0};
     }
   }

@@ -45,7 +45,7 @@ struct Obstacle {
 
 class LoopCloser {
  public:
-  LoopCloser(symbolic::Terms& terms, unsigned solver_milliseconds) : terms_(terms), milliseconds_(solver_milliseconds) {}
+  LoopCloser(symbolic::Terms& terms, symbolic::Solver& solver) : terms_(terms), solver_(solver) {}
 
   /// A closure to be tried for a period of the run, and by how much its registers may have moved on.
   std::unique_ptr<ClosedLoop> candidate(const machine::PathLog& log, const machine::Program& program, const machine::Period& period);
@@ -63,11 +63,11 @@ class LoopCloser {
   std::vector<std::uint64_t> distances(const ClosedLoop& loop, symbolic::TermId exit) const;
   bool agreesAtSamples(const ClosedLoop& loop, symbolic::TermId exit, symbolic::TermId symbol, std::uint64_t distance) const;
   bool coversAllTurns(const ClosedLoop& loop) const;
-  void assumeTurnBefore(const ClosedLoop& loop, symbolic::Solver& solver);
+  void assumeTurnBefore(const ClosedLoop& loop);
   symbolic::TermId atFirst(const ClosedLoop& loop, symbolic::TermId term);
 
   symbolic::Terms& terms_;
-  unsigned milliseconds_;
+  symbolic::Solver& solver_;   ///< without assumptions between the calls
   unsigned count_ = 0;
 };
 

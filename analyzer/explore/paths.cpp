@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace handoff::explore {
 
@@ -23,7 +24,9 @@ constexpr std::uint64_t kMaxBlocks = (1ull << 24) - 1, kMaxBlocksYZ = 65535;
 constexpr unsigned kMaxTurnsWithoutPeriod = 64;
 /// An operand that depends on the inputs is tried with so many values.
 constexpr unsigned kMaxOperandValues = 4;
-constexpr std::size_t kMaxPeriods = 12;
+constexpr std::size_t kMaxPeriods = 256;
+/// Each is a run and a proof; for all paths together.
+constexpr unsigned kMaxAttempts = 32;
 constexpr std::size_t kMinBoundaries = 4;
 
 std::uint64_t peakMemoryMb() {
@@ -44,7 +47,7 @@ bool readsBlockIndex(const machine::Program& program, unsigned d) {
 }  // namespace
 
 Paths::Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run)
-    : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), closer_(terms_, budget.solver_milliseconds) {
+    : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), solver_(terms_, budget.solver_milliseconds), closer_(terms_, solver_) {
   addSymbols();
 }
 
@@ -152,7 +155,14 @@ void Paths::explore() {
 bool Paths::closeLoops(const Node& node, PathLog& log) {
   if (log.boundaries.size() < kMinBoundaries) return true;
   std::string why = "no state of its comes back";
+  std::vector<std::size_t> failed;
   for (const machine::Period& period : machine::findPeriods(log, 0, kMaxPeriods)) {
+    // A multiple of a period that failed rarely holds; those that do are powers of two (a counter that wraps), or small.
+    const bool is_hopeless = std::any_of(failed.begin(), failed.end(), [&](std::size_t other) {
+      return period.length % other == 0 && period.length / other > 3 && !std::has_single_bit(period.length / other);
+    });
+    if (is_hopeless || attempts_ >= kMaxAttempts) continue;
+    ++attempts_;
     auto loop = closer_.candidate(log, program_, period);
     PathLog again(terms_, inputs_);
     again.keeps_words = true;
@@ -168,6 +178,7 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
       return true;
     }
     why = obstacle->reason;
+    failed.push_back(period.length);
   }
   open_loop_ = why;
   return false;
@@ -201,29 +212,29 @@ std::string Paths::openLoopReason(const PathLog& log) const {
 void Paths::expand(const Node& node, const PathLog& log) {
   std::size_t end = log.decisions.size();
   for (const PathLog::Returned& returned : log.returned) end = std::min(end, returned.decisions);
-  Solver solver(terms_, budget_.solver_milliseconds);
+  const Solver::Scope scope(solver_);
   std::size_t index = 0;  // among the decisions that matter
   for (std::size_t d = 0; d < end; ++d) {
     const Decision& decision = log.decisions[d];
     if (decision.kind == Decision::Kind::kAccess) continue;
-    if (index >= node.bound) turnRound(decision, index, solver, log);
+    if (index >= node.bound) turnRound(decision, index, log);
     for (const Condition& condition : conditionsOf(terms_, decision)) {
       const TermId term = atFirstTurn(condition.term);
-      if (!terms_.isConstant(term)) solver.assume(term, condition.holds);
+      if (!terms_.isConstant(term)) solver_.assume(term, condition.holds);
     }
     ++index;
   }
 }
 
-void Paths::turnRound(const Decision& decision, std::size_t index, Solver& solver, const PathLog& log) {
+void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog& log) {
   std::vector<Condition> conditions = conditionsOf(terms_, decision);
   for (Condition& condition : conditions) condition.term = atFirstTurn(condition.term);
   std::erase_if(conditions, [&](const Condition& c) { return terms_.isConstant(c.term); });
   if (conditions.empty()) return;
   const auto attempt = [&](auto&& assume) {
-    solver.push();
+    const Solver::Scope other(solver_);
     assume();
-    const Answer answer = solver.isFeasible();
+    const Answer answer = solver_.isFeasible();
     bool is_new = answer == Answer::kYes;
     if (answer == Answer::kUnknown) {
       addLimit("it could not be decided in time whether inputs exist that decide otherwise", decision.instr);
@@ -238,8 +249,7 @@ void Paths::turnRound(const Decision& decision, std::size_t index, Solver& solve
                  decision.instr);
       }
     }
-    if (is_new) addNode(solver, decision, index, log);
-    solver.pop();
+    if (is_new) addNode(decision, index, log);
   };
   const bool is_uniform = conditions.size() == 1;
   if (is_uniform || decision.kind == Decision::Kind::kValue) {
@@ -247,7 +257,7 @@ void Paths::turnRound(const Decision& decision, std::size_t index, Solver& solve
     attempt([&] {
       TermId all = terms_.constant(1, 1);
       for (const Condition& c : conditions) all = terms_.bitAnd(all, c.holds ? c.term : terms_.bitNot(c.term));
-      solver.assume(all, false);
+      solver_.assume(all, false);
     });
     return;
   }
@@ -256,22 +266,24 @@ void Paths::turnRound(const Decision& decision, std::size_t index, Solver& solve
   for (const bool wanted : {true, false}) {
     if (allHold(wanted)) continue;
     attempt([&] {
-      for (const Condition& c : conditions) solver.assume(c.term, wanted);
+      for (const Condition& c : conditions) solver_.assume(c.term, wanted);
     });
   }
   if (!allHold(true) && !allHold(false)) return;
-  attempt([&] { solver.assume(terms_.equal(conditions.front().term, conditions.back().term), false); });
+  attempt([&] { solver_.assume(terms_.equal(conditions.front().term, conditions.back().term), false); });
 }
 
 // Among the inputs that take the other side: those near the assumed sizes, with as many accesses as can be.
-void Paths::prefer(Solver& solver, const Decision& decision, const PathLog& log) {
+void Paths::prefer(const Decision& decision, const PathLog& log) {
   const std::vector<TermId> asked = terms_.symbolsOf(decision.condition);
   const auto keepIfFeasible = [&](TermId predicate) {
-    solver.push();
-    solver.assume(predicate);
-    const bool is_feasible = solver.isFeasible() == Answer::kYes;
-    solver.pop();
-    if (is_feasible) solver.assume(predicate);
+    bool is_feasible = false;
+    {
+      const Solver::Scope with(solver_);
+      solver_.assume(predicate);
+      is_feasible = solver_.isFeasible() == Answer::kYes;
+    }
+    if (is_feasible) solver_.assume(predicate);
     return is_feasible;
   };
   for (std::size_t i = 0; i < base_.size(); ++i) {
@@ -300,10 +312,10 @@ void Paths::prefer(Solver& solver, const Decision& decision, const PathLog& log)
   if (!terms_.isConstant(all)) keepIfFeasible(all);
 }
 
-void Paths::addNode(Solver& solver, const Decision& decision, std::size_t index, const PathLog& log) {
-  prefer(solver, decision, log);
-  if (solver.isFeasible() != Answer::kYes) return addLimit("inputs that decide otherwise exist, but were not found in time", decision.instr);
-  symbolic::Model model = solver.model();
+void Paths::addNode(const Decision& decision, std::size_t index, const PathLog& log) {
+  prefer(decision, log);
+  if (solver_.isFeasible() != Answer::kYes) return addLimit("inputs that decide otherwise exist, but were not found in time", decision.instr);
+  symbolic::Model model = solver_.model();
   // Symbols that no assumption names keep their assumed values.
   model.resize(base_.size());
   queue_.push_back({std::move(model), index + 1, false});

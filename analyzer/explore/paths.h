@@ -54,9 +54,9 @@ class Paths {
   void runNode(const Node& node, machine::PathLog& log);
   bool closeLoops(const Node& node, machine::PathLog& log);
   void expand(const Node& node, const machine::PathLog& log);
-  void turnRound(const machine::Decision& decision, std::size_t index, symbolic::Solver& solver, const machine::PathLog& log);
-  void addNode(symbolic::Solver& solver, const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
-  void prefer(symbolic::Solver& solver, const machine::Decision& decision, const machine::PathLog& log);
+  void turnRound(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
+  void addNode(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
+  void prefer(const machine::Decision& decision, const machine::PathLog& log);
   void addLimit(std::string reason, std::uint32_t instr);
   std::string openLoopReason(const machine::PathLog& log) const;
   bool isOutOfBudget();
@@ -71,6 +71,7 @@ class Paths {
   std::vector<std::pair<symbolic::TermId, std::size_t>> integer_symbols_;  ///< symbol, index in Scenario::integers
   std::array<symbolic::TermId, 3> block_symbols_{};
   symbolic::Model base_;
+  symbolic::Solver solver_;
   LoopCloser closer_;
   std::vector<std::unique_ptr<ClosedLoop>> loops_;
   std::deque<Node> queue_;
@@ -78,7 +79,7 @@ class Paths {
   std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::vector<PathLimit> limits_;
   std::string open_loop_;                             ///< why the last attempt to close a loop failed
-  unsigned count_ = 0;
+  unsigned count_ = 0, attempts_ = 0;
 };
 
 }  // namespace handoff::explore

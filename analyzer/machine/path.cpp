@@ -57,9 +57,11 @@ std::optional<std::vector<RegisterStep>> stepsBetween(const PathLog& log, const 
     if (from.terms[r] != to.terms[r]) {
       if (from.terms[r] == 0 || to.terms[r] == 0) return std::nullopt;
       if (terms[from.terms[r]].width != terms[to.terms[r]].width) return std::nullopt;
-      const TermId difference = terms.subtract(to.terms[r], from.terms[r]);
-      if (terms[difference].has_symbols) return std::nullopt;
-      for (unsigned lane = 0; lane < kWarpSize; ++lane) step.delta[lane] = terms.evaluate(difference, lane, {});
+      for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        const TermId difference = terms.subtract(terms.ofLane(to.terms[r], lane), terms.ofLane(from.terms[r], lane));
+        if (!terms.isConstant(difference)) return std::nullopt;
+        step.delta[lane] = terms[difference].value;
+      }
       moves = true;
     } else if (from.terms[r] == 0) {
       for (unsigned lane = 0; lane < kWarpSize; ++lane) {

@@ -122,7 +122,12 @@ void Solver::assume(TermId predicate, bool holds) {
 Solver::Answer Solver::isFeasible() {
   ++questions_;
   z3_->last.reset();
-  const z3::check_result result = z3_->solver.check();
+  z3::check_result result = z3::unknown;
+  try {
+    result = z3_->solver.check();
+  } catch (const z3::exception&) {
+    // Out of time or memory in a place where Z3 cannot say "unknown".
+  }
   if (result == z3::unsat) return Answer::kNo;
   if (result == z3::unknown) return Answer::kUnknown;
   z3_->last = z3_->solver.get_model();

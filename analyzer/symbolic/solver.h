@@ -32,6 +32,18 @@ class Solver {
 
   unsigned questions() const { return questions_; }
 
+  /// Assumptions made during its life end with it.
+  class Scope {
+   public:
+    explicit Scope(Solver& solver) : solver_(solver) { solver_.push(); }
+    ~Scope() { solver_.pop(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Solver& solver_;
+  };
+
  private:
   struct Z3;
   Terms& terms_;
