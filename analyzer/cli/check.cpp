@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "analyzer/cli/given.h"
 #include "analyzer/cli/inputs.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/explore/analyze.h"
@@ -30,12 +31,27 @@
 namespace handoff::cli {
 namespace {
 
-explore::Options exploreOptions(const CheckOptions& options) {
+explore::Options exploreOptions(const CheckOptions& options, const config::Config& config) {
   explore::Options result;
-  result.max_seconds = options.max_seconds;
+  const config::Budget& budget = config.budget;
+  result.max_seconds = options.max_seconds.value_or(budget.seconds.value_or(result.max_seconds));
+  result.max_paths = options.max_paths.value_or(budget.paths.value_or(result.max_paths));
+  result.max_memory_mb = options.max_memory_mb.value_or(budget.memory_mb.value_or(result.max_memory_mb));
   result.kernel_filter = options.kernel;
   result.launches = options.launches;
+  result.any_launch = options.any_launch;
+  for (const config::Launch& launch : config.launches)
+    result.configured.push_back({launch.kernel, launch.launch, launch.pos});
   return result;
+}
+
+std::vector<explore::Audience> audiencesOf(const frontend::Unit& unit, const explore::Options& options) {
+  std::vector<explore::Audience> audiences(options.launches.size() + options.configured.size());
+  auto next = audiences.begin();
+  for (std::size_t i = 0; i < options.launches.size(); ++i) (next++)->add(unit, "*", options.kernel_filter);
+  for (const explore::ConfiguredLaunch& launch : options.configured)
+    (next++)->add(unit, launch.kernel_glob, options.kernel_filter);
+  return audiences;
 }
 
 /// Removes findings of switched-off checks. What they say about the kernel does not vanish with them: it is
@@ -46,7 +62,7 @@ void filterFindings(diagnose::KernelReport& kernel, const report::GlobList& chec
   for (diagnose::Finding& finding : kernel.findings) {
     if (checks.contains(finding.rule)) {
       remaining.push_back(std::move(finding));
-    } else if (finding.severity != diagnose::Severity::kNote) {
+    } else if (finding.severity != diagnose::Severity::kNote && !finding.is_for_other_launches) {
       ++dropped[finding.rule];
     }
   }
@@ -59,8 +75,29 @@ void filterFindings(diagnose::KernelReport& kernel, const report::GlobList& chec
 }
 
 void promoteFindings(diagnose::KernelReport& kernel, const report::GlobList& as_errors) {
-  for (diagnose::Finding& finding : kernel.findings)
-    if (as_errors.contains(finding.rule)) finding.severity = diagnose::Severity::kError;
+  for (diagnose::Finding& finding : kernel.findings) {
+    if (!as_errors.contains(finding.rule)) continue;
+    finding.severity = diagnose::Severity::kError;
+    if (report::isViolation(finding)) kernel.verdict = diagnose::Verdict::kViolation;
+  }
+}
+
+/// Why --require=verified is not met: "k() is bounded: no launch fixes 'n' (a.cu:3)".
+std::string shortfall(const diagnose::KernelReport& kernel, const report::Paths& paths) {
+  std::string text = (kernel.pretty.empty() ? kernel.name : kernel.pretty) + ": " +
+                     std::string(diagnose::toString(kernel.verdict)) + ": ";
+  SourcePos pos;
+  const auto finding = std::find_if(kernel.findings.begin(), kernel.findings.end(), report::isViolation);
+  if (finding != kernel.findings.end()) {
+    text += finding->message;
+    pos = paths.ownPos(finding->stack);
+  } else if (!kernel.limits.empty()) {
+    text += kernel.limits.front().reason;
+    pos = kernel.limits.front().pos;
+  } else {
+    text += kernel.error.empty() ? "no limit is named" : kernel.error;
+  }
+  return pos.isKnown() ? text + " (" + paths.shorten(pos.file) + ":" + std::to_string(pos.line) + ")" : text;
 }
 
 bool usesColor(const CheckOptions& options) {
@@ -97,11 +134,15 @@ class Printer {
     has_internal_ |= checked.is_internal;
     const report::GlobList checks(options_.checks);
     for (diagnose::KernelReport& kernel : file.kernels) {
+      if (options_.any_launch)
+        for (diagnose::Finding& finding : kernel.findings) finding.is_for_other_launches = false;
       filterFindings(kernel, checks);
       promoteFindings(kernel, report::GlobList(options_.warnings_as_errors));
     }
     if (!file.error) report::applySuppressions(file, paths_, {checks, options_.kernel.empty()}, sources_);
     totals_.add(file);
+    for (const diagnose::KernelReport& kernel : file.kernels)
+      if (kernel.verdict != diagnose::Verdict::kVerified) shortfalls_.push_back(shortfall(kernel, paths_));
 
     const bool is_shown = options_.format == Format::kText && options_.output.empty();
     if (!is_shown && (file.error || file.kernels.empty()))
@@ -122,6 +163,9 @@ class Printer {
     out_.flush();
     if (!options_.kernel.empty() && totals_.kernels == 0 && totals_.failed_files == 0)
       std::cerr << "handoff: error: no kernel matches --kernel=" << options_.kernel << "\n";
+    if (options_.require == Requirement::kVerified)
+      for (const std::string& text : shortfalls_)
+        std::cerr << "handoff: error: --require=verified is not met by " << text << "\n";
     if (!out_) {
       std::cerr << "handoff: error: cannot write the report\n";
       return ExitCode::kBadInput;
@@ -137,6 +181,7 @@ class Printer {
   report::SourceLines sources_;
   report::Report report_;
   report::Totals totals_;
+  std::vector<std::string> shortfalls_;  ///< of kernels that are not verified
   bool has_internal_ = false;
 };
 
@@ -148,7 +193,7 @@ ExitCode fail(const Error& error) {
 
 }  // namespace
 
-CheckedFile checkFile(const std::string& file, const CheckOptions& options) {
+CheckedFile checkFile(const std::string& file, const CheckOptions& options, const config::Config& config) {
   CheckedFile result;
   result.report.path = file;
   try {
@@ -164,7 +209,15 @@ CheckedFile checkFile(const std::string& file, const CheckOptions& options) {
           {"no CUDA toolkit was found; declarations that come with handoff were used", {file, 0, 0}});
     result.report.produce_seconds = unit->produce_seconds;
     result.report.parse_seconds = unit->parse_seconds;
-    result.report.kernels = explore::analyze(*unit, exploreOptions(options));
+    const explore::Options explore_options = exploreOptions(options, config);
+    result.audiences = audiencesOf(*unit, explore_options);
+    if (std::vector<Error> mistakes = explore::commentMistakes(*unit); !mistakes.empty()) {
+      // A launch that is not the one that was meant proves nothing.
+      result.report.error = mistakes.front();
+      result.report.more_errors.assign(mistakes.begin() + 1, mistakes.end());
+      return result;
+    }
+    result.report.kernels = explore::analyze(*unit, explore_options);
   } catch (const std::exception& fault) {
     result.report.error = Error{std::string("internal error: ") + fault.what(), {file, 0, 0}};
     result.is_internal = true;
@@ -187,6 +240,8 @@ ExitCode exitCodeFor(const report::Totals& totals, const CheckOptions& options) 
 ExitCode runCheck(const CheckOptions& options) {
   const Result<std::vector<std::string>> files = expandInputs(options);
   if (!files) return fail(files.error());
+  const Result<Configurations> configurations = Configurations::forFiles(*files);
+  if (!configurations) return fail(configurations.error());
 
   std::ofstream output;
   if (!options.output.empty()) {
@@ -199,13 +254,19 @@ ExitCode runCheck(const CheckOptions& options) {
   std::vector<std::shared_future<std::shared_ptr<CheckedFile>>> results;
   results.reserve(files->size());
   for (const std::string& file : *files)
-    results.push_back(
-        pool.async([&options, &file] { return std::make_shared<CheckedFile>(checkFile(file, options)); }));
-  for (auto& result : results) {
-    printer.add(std::move(*result.get()));
-    result = {};  // a report is printed once and may be large
+    results.push_back(pool.async([&options, &file, &config = configurations->of(file)] {
+      return std::make_shared<CheckedFile>(checkFile(file, options, config));
+    }));
+  GivenLaunches given(options);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::shared_ptr<CheckedFile> checked = results[i].get();
+    given.add(checked->audiences, configurations->of((*files)[i]));
+    printer.add(std::move(*checked));
+    results[i] = {};  // a report is printed once and may be large
   }
-  return printer.finish();
+  const ExitCode code = printer.finish();
+  const bool is_given_right = given.reportMistakes();
+  return is_given_right ? code : std::max(code, ExitCode::kBadInput);
 }
 
 }  // namespace handoff::cli

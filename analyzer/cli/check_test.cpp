@@ -20,6 +20,12 @@ TEST(ExitCode, NotesAreNoFindings) {
   EXPECT_EQ(exitCodeFor(totals, {}), ExitCode::kNothingFound);
 }
 
+TEST(ExitCode, WhatIsPossibleOrForOtherLaunchesIsNoFinding) {
+  report::Totals totals = clean();
+  totals.possible = totals.for_other_launches = 1;
+  EXPECT_EQ(exitCodeFor(totals, {}), ExitCode::kNothingFound);
+}
+
 TEST(ExitCode, WarningsAndErrorsAreFindings) {
   report::Totals totals = clean();
   totals.warnings = 1;

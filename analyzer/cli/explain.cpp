@@ -10,6 +10,7 @@
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/report/text_writer.h"
+#include "analyzer/support/text.h"
 
 namespace handoff::cli {
 

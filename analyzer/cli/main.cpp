@@ -14,6 +14,7 @@
 #include "analyzer/cli/explain.h"
 #include "analyzer/cli/options.h"
 #include "analyzer/cli/version.h"
+#include "analyzer/support/text.h"
 
 namespace handoff::cli {
 namespace {

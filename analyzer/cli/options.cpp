@@ -2,16 +2,15 @@
 // Setters of the option table, and the parser over it.
 #include "analyzer/cli/options.h"
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 
-#include "analyzer/cli/launch_text.h"
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/report/glob.h"
+#include "analyzer/support/launch_text.h"
+#include "analyzer/support/text.h"
 
 namespace handoff::cli {
 namespace {
@@ -40,7 +39,8 @@ std::string setNamed(T& target, std::string_view word, const std::array<Named<T>
   return quoted(word) + " is none of " + list + suggestion(word, names);
 }
 
-std::string setUnsigned(unsigned& target, std::string_view text) {
+template <typename Number>
+std::string setUnsigned(Number& target, std::string_view text) {
   unsigned value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size() || value == 0)
@@ -94,13 +94,27 @@ std::string setKernel(CheckOptions& options, std::string_view value) {
 }
 
 std::string addLaunch(CheckOptions& options, std::string_view value) {
-  const std::string wrong = checkLaunchText(value);
-  if (wrong.empty()) options.launches.emplace_back(value);
-  return wrong;
+  const Result<LaunchText> launch = parseLaunchText(value, Block::kNeeded);
+  if (!launch) return launch.error().message;
+  options.launches.emplace_back(value);
+  return "";
 }
 
 std::string setTimeLimit(CheckOptions& options, std::string_view value) {
   return setUnsigned(options.max_seconds, value);
+}
+
+std::string setMaxPaths(CheckOptions& options, std::string_view value) {
+  return setUnsigned(options.max_paths, value);
+}
+
+std::string setMaxMemory(CheckOptions& options, std::string_view value) {
+  return setUnsigned(options.max_memory_mb, value);
+}
+
+std::string setLaunches(CheckOptions& options, std::string_view value) {
+  static constexpr std::array<Named<bool>, 2> kChoices = {{{"unit", false}, {"any", true}}};
+  return setNamed(options.any_launch, value, kChoices);
 }
 
 std::string setJobs(CheckOptions& options, std::string_view value) {
@@ -267,19 +281,6 @@ std::string optionHelp() {
     text += left + wrapped(option.help) + "\n";
   }
   return text;
-}
-
-std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
-  const llvm::StringRef text(word.data(), word.size());
-  std::string_view best;
-  unsigned best_distance = std::max<unsigned>(2, static_cast<unsigned>(word.size()) / 3) + 1;
-  for (const std::string_view candidate : candidates) {
-    const unsigned distance = text.edit_distance(llvm::StringRef(candidate.data(), candidate.size()));
-    if (distance >= best_distance) continue;
-    best = candidate;
-    best_distance = distance;
-  }
-  return best.empty() ? "" : "; did you mean " + quoted(best) + "?";
 }
 
 }  // namespace handoff::cli

@@ -2,6 +2,7 @@
 // The options of `handoff check`: one table that feeds parsing, --help and docs/cli.md.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,9 @@ struct CheckOptions {
   std::string warnings_as_errors;
   std::string kernel;  ///< empty: all
   std::vector<std::string> launches;
-  unsigned max_seconds = 60;  ///< for each kernel
+  bool any_launch = false;
+  /// For each kernel; empty: what .handoff.yaml says, else the default of explore::Options.
+  std::optional<unsigned> max_seconds, max_paths, max_memory_mb;
   Format format = Format::kText;
   std::string output;  ///< empty: standard output
   Requirement require = Requirement::kNone;
@@ -52,8 +55,5 @@ Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> argumen
 
 /// The option list of `handoff check --help`.
 std::string optionHelp();
-
-/// " did you mean 'x'?" with the most similar of `candidates`, or "" when none is similar.
-std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace handoff::cli

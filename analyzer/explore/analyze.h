@@ -11,12 +11,19 @@
 
 namespace handoff::explore {
 
+/// An entry of .handoff.yaml: the launch of every kernel whose name matches the glob.
+struct ConfiguredLaunch {
+  std::string kernel_glob, text;
+  SourcePos pos;
+};
+
 struct Options {
   unsigned max_seconds = 60;                 ///< wall time per kernel
   std::uint64_t max_steps = 500'000;         ///< executed warp instructions per run
   std::string kernel_filter;                 ///< only kernels whose name contains this; empty: all
   /// Launches to run instead of those of the unit: "block=128 grid=16x2 smem=49152 K=64".
   std::vector<std::string> launches;
+  std::vector<ConfiguredLaunch> configured;  ///< count where neither `launches` nor a comment gives a launch
   bool try_repairs = true;
   /// Values that the unit's launches fix count like any other: what goes wrong for other launches is a violation, too.
   bool any_launch = false;

@@ -8,6 +8,7 @@
 
 #include "analyzer/explore/annotations.h"
 #include "analyzer/explore/scenario.h"
+#include "analyzer/support/text.h"
 
 namespace handoff::explore {
 
@@ -82,6 +83,25 @@ bool mayBeMap(const ParamField& field) {
   return field.kind == ParamField::Kind::kTensorMap || field.kind == ParamField::Kind::kPointer;
 }
 
+/// "NAME box=64x128xbf16", or nothing.
+struct Said {
+  std::string_view name;
+  Box box;
+};
+std::optional<Said> parseAnnotation(std::string_view text) {
+  constexpr std::string_view kBox = "box=";
+  const std::vector<std::string_view> words = wordsOf(text);
+  if (words.size() != 2 || !words[1].starts_with(kBox)) return std::nullopt;
+  const std::optional<Box> box = parseBox(words[1].substr(kBox.size()));
+  return box ? std::optional(Said{words[0], *box}) : std::nullopt;
+}
+
+const ParamField* findMap(const KernelDecl& decl, std::string_view name) {
+  const auto field = std::find_if(decl.fields.begin(), decl.fields.end(),
+                                  [&](const ParamField& f) { return f.name == name && mayBeMap(f); });
+  return field != decl.fields.end() ? &*field : nullptr;
+}
+
 std::string fieldName(const KernelDecl* decl, const TensorMapFact& fact) {
   if (decl != nullptr) {
     for (const ParamField& field : decl->fields) {
@@ -93,14 +113,45 @@ std::string fieldName(const KernelDecl* decl, const TensorMapFact& fact) {
 
 }  // namespace
 
+std::optional<Error> tensorMapMistake(const std::vector<const KernelDecl*>& kernels,
+                                      const Annotation& annotation) {
+  const std::optional<Said> said = parseAnnotation(annotation.text);
+  if (!said) {
+    std::string all;
+    for (const std::string_view word : wordsOf(annotation.text)) all += " " + std::string(word);
+    return Error{
+        "'handoff: tensormap" + all + "' is not of the form 'handoff: tensormap NAME box=64x128xbf16'",
+        annotation.pos};
+  }
+  std::vector<std::string_view> names;
+  for (const KernelDecl* decl : kernels) {
+    if (findMap(*decl, said->name) != nullptr) return std::nullopt;
+    for (const ParamField& field : decl->fields)
+      if (mayBeMap(field)) names.push_back(field.name);
+  }
+  if (kernels.empty()) return std::nullopt;  // of a template without instances, the parameters are not known
+  return Error{"'handoff: tensormap " + std::string(said->name) +
+                   "': the kernel has no tensor map of this name" + suggestion(said->name, names),
+               annotation.pos};
+}
+
 TensorMaps::TensorMaps(const frontend::Unit& unit, const KernelDecl* decl, std::string_view kernel,
                        const SourcePos& launch_pos) {
   for (const TensorMapFact& fact : unit.tensor_maps) {
     const bool is_meant = !launch_pos.isKnown() || fact.launch_pos == launch_pos;
     if (is_meant && isSameKernel(fact.kernel, kernel)) addFact(fact, fieldName(decl, fact));
   }
-  for (const Annotation& annotation : annotationsAbove(unit, decl, "tensormap")) {
-    addAnnotation(*decl, annotation.text, annotation.pos);
+  if (decl == nullptr) return;
+  for (const frontend::SourceComment& comment : unit.comments) {
+    if (!speaksOf(comment, *decl)) continue;
+    std::vector<const KernelDecl*> kernels = kernelsBelow(unit, comment);
+    if (kernels.empty()) kernels.push_back(decl);
+    for (const Annotation& annotation : annotationsIn(comment, "tensormap")) {
+      if (const std::optional<Error> mistake = tensorMapMistake(kernels, annotation))
+        mistakes_.push_back({mistake->message, mistake->pos});
+      else
+        addAnnotation(*decl, annotation.text);
+    }
   }
 }
 
@@ -121,28 +172,12 @@ void TensorMaps::addFact(const TensorMapFact& fact, const std::string& name) {
       {fact.param, fact.offset, {.name = name, .box_bytes = box.bytes, .row_bytes = box.row_bytes}});
 }
 
-void TensorMaps::addAnnotation(const KernelDecl& decl, std::string_view text, const SourcePos& pos) {
-  constexpr std::string_view kBox = "box=";
-  const std::vector<std::string_view> words = wordsOf(text);
-  const std::optional<Box> box =
-      words.size() == 2 && words[1].starts_with(kBox) ? parseBox(words[1].substr(kBox.size())) : std::nullopt;
-  if (!box) {
-    std::string all;
-    for (const std::string_view word : words) all += " " + std::string(word);
-    mistakes_.push_back(
-        {"'handoff: tensormap" + all + "' is not of the form 'handoff: tensormap NAME box=64x128xbf16'",
-         pos});
-    return;
-  }
-  const auto field = std::find_if(decl.fields.begin(), decl.fields.end(),
-                                  [&](const ParamField& f) { return f.name == words[0]; });
-  if (field == decl.fields.end() || !mayBeMap(*field)) {
-    mistakes_.push_back(
-        {"'handoff: tensormap " + std::string(words[0]) + "': the kernel has no tensor map of this name",
-         pos});
-    return;
-  }
-  const machine::TensorMap map{.name = field->name, .box_bytes = box->bytes, .row_bytes = box->row_bytes};
+void TensorMaps::addAnnotation(const KernelDecl& decl, std::string_view text) {
+  const std::optional<Said> said = parseAnnotation(text);
+  const ParamField* field = said ? findMap(decl, said->name) : nullptr;
+  if (field == nullptr) return;  // it is about another kernel
+  const machine::TensorMap map{
+      .name = field->name, .box_bytes = said->box.bytes, .row_bytes = said->box.row_bytes};
   if (Entry* known = find(field->param, field->offset)) {
     *known = {field->param, field->offset, map};
     return;

@@ -10,10 +10,16 @@
 #include <vector>
 
 #include "analyzer/diagnose/finding.h"
+#include "analyzer/explore/annotations.h"
 #include "analyzer/frontend/unit.h"
 #include "analyzer/machine/launch.h"
 
 namespace handoff::explore {
+
+/// What is wrong with "handoff: tensormap ..." above these kernels: it is malformed, or names a map of none
+/// of them.
+std::optional<Error> tensorMapMistake(const std::vector<const frontend::KernelDecl*>& kernels,
+                                      const Annotation& annotation);
 
 class TensorMaps {
  public:
@@ -34,7 +40,7 @@ class TensorMaps {
     machine::TensorMap map;
     bool is_ambiguous = false;
   };
-  void addAnnotation(const frontend::KernelDecl& decl, std::string_view text, const SourcePos& pos);
+  void addAnnotation(const frontend::KernelDecl& decl, std::string_view text);
   void addFact(const frontend::TensorMapFact& fact, const std::string& name);
   Entry* find(std::uint32_t param, std::uint32_t offset);
 

@@ -6,27 +6,6 @@
 
 namespace handoff::report {
 
-bool matchesGlob(std::string_view text, std::string_view glob) {
-  std::size_t t = 0, g = 0;
-  std::size_t star = std::string_view::npos, star_text = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      star_text = t;
-    } else if (g < glob.size() && glob[g] == text[t]) {
-      ++g;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      g = star + 1;
-      t = ++star_text;  // let the last star take one more character
-    } else {
-      return false;
-    }
-  }
-  return std::all_of(glob.begin() + static_cast<std::ptrdiff_t>(g), glob.end(),
-                     [](char c) { return c == '*'; });
-}
-
 GlobList::GlobList(std::string_view list) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());

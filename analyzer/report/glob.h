@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace handoff::report {
+#include "analyzer/support/text.h"
 
-/// `*` stands for any text; every other character for itself.
-bool matchesGlob(std::string_view text, std::string_view glob);
+namespace handoff::report {
 
 /// Comma-separated globs, read from left to right: the last one that matches decides, and a leading '-'
 /// excludes.

@@ -6,6 +6,7 @@
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "analyzer/report/groups.h"
 #include "analyzer/report/text_writer.h"
 
 namespace handoff::report {
@@ -66,7 +67,7 @@ json::Value repairValue(const std::optional<diagnose::Repair>& repair, const Pat
   return object;
 }
 
-json::Object findingObject(const diagnose::Finding& finding, const Paths& paths) {
+json::Object findingObject(const diagnose::Finding& finding, std::uint32_t group, const Paths& paths) {
   json::Array related;
   for (const diagnose::Related& item : finding.related) {
     json::Object object{{"message", text(item.message)}, {"stack", stackArray(item.stack, paths)}};
@@ -76,6 +77,8 @@ json::Object findingObject(const diagnose::Finding& finding, const Paths& paths)
   json::Object object{{"rule", text(finding.rule)},
                       {"severity", text(toString(finding.severity))},
                       {"message", text(finding.message)},
+                      {"group", static_cast<std::int64_t>(group)},
+                      {"for_other_launches", finding.is_for_other_launches},
                       {"stack", stackArray(finding.stack, paths)},
                       {"related", std::move(related)},
                       {"witness", witnessObject(finding.witness, paths)},
@@ -84,22 +87,26 @@ json::Object findingObject(const diagnose::Finding& finding, const Paths& paths)
   return object;
 }
 
-json::Object kernelObject(const diagnose::KernelReport& kernel, const Paths& paths,
-                          const JsonOptions& options) {
-  json::Array launches, limits, findings;
+json::Object kernelObject(const diagnose::KernelReport& kernel, const std::vector<std::uint32_t>& groups,
+                          const Paths& paths, const JsonOptions& options) {
+  json::Array launches, holds_for, limits, findings;
+  for (const std::string& value : kernel.holds_for) holds_for.push_back(text(value));
   for (const std::string& launch : kernel.launches) launches.push_back(text(launch));
   for (const diagnose::Limit& limit : kernel.limits) {
     json::Object object{{"reason", text(limit.reason)}};
     addPosition(object, limit.pos, paths);
     limits.push_back(std::move(object));
   }
-  for (const diagnose::Finding& finding : kernel.findings) findings.push_back(findingObject(finding, paths));
+  for (std::size_t i = 0; i < kernel.findings.size(); ++i)
+    findings.push_back(findingObject(kernel.findings[i], groups[i], paths));
 
   json::Object object{{"name", text(kernel.pretty.empty() ? kernel.name : kernel.pretty)},
                       {"symbol", text(kernel.name)},
                       {"verdict", text(diagnose::toString(kernel.verdict))},
                       {"has_async", kernel.has_async},
                       {"launches", std::move(launches)},
+                      {"holds_for", std::move(holds_for)},
+                      {"paths", static_cast<std::int64_t>(kernel.paths)},
                       {"limits", std::move(limits)},
                       {"findings", std::move(findings)}};
   addPosition(object, kernel.pos, paths);
@@ -118,13 +125,16 @@ json::Object errorObject(const Error& error, const Paths& paths) {
 }
 
 json::Object fileObject(const FileReport& file, const Paths& paths, const JsonOptions& options) {
-  json::Array kernels, notes;
-  for (const diagnose::KernelReport& kernel : file.kernels)
-    kernels.push_back(kernelObject(kernel, paths, options));
+  json::Array kernels, notes, more_errors;
+  const GroupIds groups = groupFindings(file, paths);
+  for (std::size_t i = 0; i < file.kernels.size(); ++i)
+    kernels.push_back(kernelObject(file.kernels[i], groups[i], paths, options));
+  for (const Error& error : file.more_errors) more_errors.push_back(errorObject(error, paths));
   for (const Error& note : file.notes) notes.push_back(errorObject(note, paths));
   json::Object object{{"path", text(file.path)},
                       {"frontend", text(file.frontend)},
                       {"kernels", std::move(kernels)},
+                      {"more_errors", std::move(more_errors)},
                       {"notes", std::move(notes)}};
   object["error"] = file.error ? json::Value(errorObject(*file.error, paths)) : json::Value(nullptr);
   if (options.show_stats) {

@@ -25,6 +25,10 @@ void countKernel(Totals& totals, const diagnose::KernelReport& kernel) {
       break;
   }
   for (const diagnose::Finding& finding : kernel.findings) {
+    if (finding.is_for_other_launches) {
+      ++totals.for_other_launches;
+      continue;
+    }
     switch (finding.severity) {
       case Severity::kError:
         ++totals.errors;
@@ -43,6 +47,12 @@ void countKernel(Totals& totals, const diagnose::KernelReport& kernel) {
 }
 
 }  // namespace
+
+bool isViolation(const diagnose::Finding& finding) {
+  const bool is_certain =
+      finding.severity == diagnose::Severity::kError || finding.severity == diagnose::Severity::kWarning;
+  return is_certain && !finding.is_for_other_launches;
+}
 
 void Totals::add(const FileReport& file) {
   ++files;

@@ -16,15 +16,19 @@ struct FileReport {
   std::string path;      ///< as the user named it
   std::string frontend;  ///< "clang", "nvcc", "ptx"; empty when the file could not be loaded
   std::vector<diagnose::KernelReport> kernels;
-  std::vector<Error> notes;    ///< what the user should know about this input; no failure
-  std::optional<Error> error;  ///< why the file could not be loaded
-  double produce_seconds = 0;  ///< from the input to PTX text
-  double parse_seconds = 0;    ///< from PTX text to the module
+  std::vector<Error> notes;        ///< what the user should know about this input; no failure
+  std::optional<Error> error;      ///< why the file could not be loaded
+  std::vector<Error> more_errors;  ///< after `error`: what else is wrong with it
+  double produce_seconds = 0;      ///< from the input to PTX text
+  double parse_seconds = 0;        ///< from PTX text to the module
 };
 
 struct Report {
   std::vector<FileReport> files;
 };
+
+/// Does the finding by itself make a violation of its kernel?
+bool isViolation(const diagnose::Finding& finding);
 
 /// Counts over one or many files.
 struct Totals {
@@ -32,6 +36,7 @@ struct Totals {
   std::uint32_t kernels = 0, synchronous_kernels = 0;  ///< without any asynchronous operation
   std::uint32_t verified = 0, bounded = 0, violations = 0, unchecked = 0;
   std::uint32_t errors = 0, warnings = 0, possible = 0, notes = 0;  ///< findings by severity
+  std::uint32_t for_other_launches = 0;                             ///< findings that are not among them
 
   void add(const FileReport& file);
 };

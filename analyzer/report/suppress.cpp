@@ -181,7 +181,8 @@ void dropFindings(diagnose::KernelReport& kernel, std::vector<diagnose::Finding>
   kernel.findings = std::move(remaining);
   kernel.limits.push_back(std::move(reason));
   if (kernel.verdict == diagnose::Verdict::kVerified ||
-      (kernel.verdict == diagnose::Verdict::kViolation && kernel.findings.empty()))
+      (kernel.verdict == diagnose::Verdict::kViolation &&
+       std::none_of(kernel.findings.begin(), kernel.findings.end(), isViolation)))
     kernel.verdict = diagnose::Verdict::kBounded;
 }
 
@@ -203,7 +204,8 @@ void applySuppressions(FileReport& file, const Paths& paths, const SuppressOptio
         continue;
       }
       item->is_used = true;
-      if (finding.severity == diagnose::Severity::kNote) continue;  // says nothing about the verdict
+      if (finding.severity == diagnose::Severity::kNote || finding.is_for_other_launches)
+        continue;  // says nothing about the verdict
       silenced.push_back(
           {"a finding of " + finding.rule + " is silenced by " + item->spelling, {*name, item->line, 0}});
     }

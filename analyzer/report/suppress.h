@@ -47,8 +47,8 @@ struct SuppressOptions {
 void applySuppressions(FileReport& file, const Paths& paths, const SuppressOptions& options,
                        SourceLines& sources);
 
-/// The verdict that the remaining findings justify: a violation without any becomes bounded, with `reason` as
-/// a limit.
+/// The verdict that the remaining findings justify: one that none of them makes a violation becomes bounded,
+/// with `reason` as a limit.
 void dropFindings(diagnose::KernelReport& kernel, std::vector<diagnose::Finding> remaining,
                   diagnose::Limit reason);
 

@@ -101,6 +101,26 @@ TEST_F(ApplySuppressions, SilencedViolationIsBoundedNotVerified) {
   EXPECT_THAT(file.notes, IsEmpty());
 }
 
+TEST_F(ApplySuppressions, WhatIsOnlyPossibleDoesNotKeepAViolation) {
+  FileReport file = fileWith("\nf();  // NOLINT(handoff-missing-wait)\n");
+  diagnose::Finding possible = file.kernels[0].findings[0];
+  possible.rule = "hang";
+  possible.severity = diagnose::Severity::kPossible;
+  file.kernels[0].findings.push_back(possible);
+  apply(file);
+  EXPECT_THAT(file.kernels[0].findings, SizeIs(1));
+  EXPECT_EQ(file.kernels[0].verdict, Verdict::kBounded);
+}
+
+TEST_F(ApplySuppressions, FindingForOtherLaunchesLimitsNothing) {
+  FileReport file = fileWith("\nf();  // NOLINT(handoff-missing-wait)\n");
+  file.kernels[0].verdict = Verdict::kVerified;
+  file.kernels[0].findings[0].is_for_other_launches = true;
+  apply(file);
+  EXPECT_THAT(file.kernels[0].findings, IsEmpty());
+  EXPECT_EQ(file.kernels[0].verdict, Verdict::kVerified);
+}
+
 TEST_F(ApplySuppressions, OtherRulesAndLinesStay) {
   FileReport file = fileWith("f();  // NOLINT(handoff-missing-wait)\nf();  // NOLINT(handoff-hang)\n");
   apply(file);

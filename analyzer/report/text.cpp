@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "analyzer/report/groups.h"
 #include "analyzer/report/text_writer.h"
 
 namespace handoff::report {
@@ -117,15 +118,19 @@ void renderRepair(TextWriter& out, const diagnose::Repair& repair, const std::st
     out.line("           " + out.styled(Style::kGood, "+ " + repair.insert_before));
 }
 
-void renderFinding(TextWriter& out, const diagnose::Finding& finding) {
+void renderFinding(TextWriter& out, const diagnose::Finding& finding, const std::string& elsewhere) {
   const SourcePos pos = out.paths().ownPos(finding.stack);
-  out.message(pos, styleOf(finding.severity), toString(finding.severity),
-              finding.message + " [" + finding.rule + "]");
+  const std::string text = finding.message + " [" + finding.rule + "]";
+  if (finding.is_for_other_launches)
+    out.message(pos, Style::kNote, "note", "for other launches: " + text);
+  else
+    out.message(pos, styleOf(finding.severity), toString(finding.severity), text);
   out.excerpt(pos, true);
   renderFrames(out, finding.stack, out.paths().ownFrame(finding.stack).value_or(0));
   renderRelated(out, finding);
   renderWitness(out, finding, pos.file);
   if (finding.repair) renderRepair(out, *finding.repair, pos.file);
+  if (!elsewhere.empty()) out.line("  " + elsewhere);
 }
 
 Style verdictStyle(diagnose::Verdict verdict) {
@@ -145,6 +150,12 @@ std::string_view displayName(const diagnose::KernelReport& kernel) {
   return kernel.pretty.empty() ? std::string_view(kernel.name) : std::string_view(kernel.pretty);
 }
 
+std::string holdsFor(const diagnose::KernelReport& kernel) {
+  std::string text;
+  for (const std::string& value : kernel.holds_for) text += (text.empty() ? ", for " : ", ") + value;
+  return text;
+}
+
 void renderKernel(TextWriter& out, const diagnose::KernelReport& kernel, const FileReport& file) {
   std::string text = out.styled(verdictStyle(kernel.verdict), toString(kernel.verdict)) + ": " +
                      std::string(displayName(kernel));
@@ -154,6 +165,7 @@ void renderKernel(TextWriter& out, const diagnose::KernelReport& kernel, const F
             (kernel.launches.size() == 1 ? " launch" : " launches");
   if (!kernel.has_async && kernel.error.empty()) text += ", no asynchronous copies";
   if (!kernel.error.empty()) text += ": not checked: " + kernel.error;
+  if (kernel.verdict != diagnose::Verdict::kViolation) text += holdsFor(kernel);
   out.line(text);
 
   const std::size_t shown = std::min(kernel.limits.size(), kMaxLimits);
@@ -180,8 +192,15 @@ void renderStats(TextWriter& out, const FileReport& file) {
     char text[80];
     std::snprintf(text, sizeof text, "%llu warp instructions in %.3f s (%.2f million/s)",
                   static_cast<unsigned long long>(kernel.warp_instructions), kernel.seconds, rate);
-    out.line("  time: " + std::string(displayName(kernel)) + ": " + text);
+    const std::string paths = kernel.paths == 0 ? "" : ", " + plural(kernel.paths, "path");
+    out.line("  time: " + std::string(displayName(kernel)) + ": " + text + paths);
   }
+}
+
+void renderError(TextWriter& out, const Error& error, const FileReport& file) {
+  out.message(error.pos.file.empty() ? SourcePos{file.path, 0, 0} : error.pos, Style::kError, "error",
+              error.message);
+  out.excerpt(error.pos, true);
 }
 
 void renderUnchecked(TextWriter& out, const FileReport& file) {
@@ -199,17 +218,19 @@ std::string renderText(const FileReport& file, const Paths& paths, SourceLines& 
                        const TextOptions& options) {
   TextWriter out(paths, sources, options.use_color);
   if (file.error) {
-    out.message(file.error->pos.file.empty() ? SourcePos{file.path, 0, 0} : file.error->pos, Style::kError,
-                "error", file.error->message);
-    out.excerpt(file.error->pos, true);
+    renderError(out, *file.error, file);
+    for (const Error& error : file.more_errors) renderError(out, error, file);
     return out.take();
   }
   for (const Error& note : file.notes)
     if (!options.is_quiet)
       out.message(note.pos.file.empty() ? SourcePos{file.path, 0, 0} : note.pos, Style::kNote, "note",
                   note.message);
-  for (const diagnose::KernelReport& kernel : file.kernels) {
-    for (const diagnose::Finding& finding : kernel.findings) renderFinding(out, finding);
+  const GroupIds groups = groupFindings(file, paths);
+  for (std::size_t k = 0; k < file.kernels.size(); ++k) {
+    const diagnose::KernelReport& kernel = file.kernels[k];
+    for (std::size_t i = 0; i < kernel.findings.size(); ++i)
+      if (isFirstOfGroup(groups, k, i)) renderFinding(out, kernel.findings[i], restOfGroup(file, groups, k, i));
     if (!options.is_quiet || kernel.verdict == diagnose::Verdict::kError) renderKernel(out, kernel, file);
   }
   renderUnchecked(out, file);
@@ -227,7 +248,10 @@ std::string renderSummary(const Totals& totals, const TextOptions& options) {
   if (totals.unchecked != 0) text += ", " + std::to_string(totals.unchecked) + " not checked";
   if (totals.failed_files != 0) text += ", " + plural(totals.failed_files, "file") + " not read";
   text += "; " + plural(totals.errors, "error") + ", " + plural(totals.warnings, "warning") + ", " +
+          (totals.possible != 0 ? std::to_string(totals.possible) + " possible, " : "") +
           plural(totals.notes, "note");
+  if (totals.for_other_launches != 0)
+    text += ", " + std::to_string(totals.for_other_launches) + " for other launches";
   return text + "\n";
 }
 

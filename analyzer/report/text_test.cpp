@@ -111,6 +111,45 @@ TEST(Text, VerdictLineNamesTheLimits) {
   EXPECT_THAT(render(file), HasSubstr("bounded: k()\n  limit: the loop did not close (line 20)\n"));
 }
 
+TEST(Text, VerdictLineSaysWhatItHoldsFor) {
+  FileReport file = oneKernel(Verdict::kVerified);
+  file.kernels[0].launches = {"grid=(1,1,1)"};
+  file.kernels[0].holds_for = {"all tiles >= 0", "all blocks", "block = (128,1,1)", "smem = 49152"};
+  EXPECT_EQ(render(file),
+            "verified: k(), 1 launch, for all tiles >= 0, all blocks, block = (128,1,1), smem = 49152\n");
+}
+
+TEST(Text, PathsAreStatistics) {
+  FileReport file = oneKernel(Verdict::kVerified);
+  file.kernels[0].paths = 12;
+  EXPECT_THAT(render(file), Not(HasSubstr("12 paths")));
+  EXPECT_THAT(render(file, {.show_stats = true}), HasSubstr(", 12 paths\n"));
+}
+
+TEST(Text, PossibleHasALabelOfItsOwn) {
+  FileReport file = oneFinding();
+  file.kernels[0].findings[0].severity = Severity::kPossible;
+  EXPECT_THAT(render(file), testing::StartsWith("a.cu:31:9: possible: slot is read here [missing-wait]\n"));
+  EXPECT_THAT(render(file, {.use_color = true}), HasSubstr("\x1b[1;33mpossible:"));
+  file.kernels[0].findings[0].severity = Severity::kNote;
+  EXPECT_THAT(render(file), testing::StartsWith("a.cu:31:9: note: "));
+}
+
+TEST(Text, FindingForOtherLaunchesSaysSo) {
+  FileReport file = oneFinding();
+  file.kernels[0].findings[0].is_for_other_launches = true;
+  EXPECT_THAT(render(file),
+              testing::StartsWith("a.cu:31:9: note: for other launches: slot is read here [missing-wait]\n"));
+}
+
+TEST(Text, AllErrorsOfAFile) {
+  FileReport file;
+  file.path = "/p/a.cu";
+  file.error = Error{"one", {"/p/a.cu", 3, 0}};
+  file.more_errors = {{"two", {"/p/a.cu", 5, 0}}};
+  EXPECT_EQ(render(file), "a.cu:3: error: one\na.cu:5: error: two\n");
+}
+
 TEST(Text, FileWithoutKernelSaysSo) {
   FileReport file;
   file.path = "/p/a.cu";
@@ -140,6 +179,19 @@ TEST(Summary, CountsVerdictsAndFindings) {
   totals.add(oneKernel(Verdict::kVerified));
   EXPECT_EQ(renderSummary(totals, {}),
             "2 files, 2 kernels: 1 verified, 0 bounded, 1 violation; 1 error, 0 warnings, 0 notes\n");
+}
+
+TEST(Summary, CountsWhatIsPossibleAndForOtherLaunches) {
+  FileReport file = oneFinding();
+  file.kernels[0].verdict = Verdict::kBounded;
+  file.kernels[0].findings.resize(2, file.kernels[0].findings[0]);
+  file.kernels[0].findings[0].severity = Severity::kPossible;
+  file.kernels[0].findings[1].is_for_other_launches = true;
+  Totals totals;
+  totals.add(file);
+  EXPECT_EQ(renderSummary(totals, {}),
+            "1 file, 1 kernel: 0 verified, 1 bounded, 0 violations; 0 errors, 0 warnings, 1 possible, 0 notes, "
+            "1 for other launches\n");
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ std::string_view escape(Style style) {
       return "\x1b[1;31m";
     case Style::kWarning:
       return "\x1b[1;35m";
+    case Style::kPossible:
+      return "\x1b[1;33m";
     case Style::kNote:
       return "\x1b[1;36m";
     case Style::kGood:
@@ -30,12 +32,13 @@ std::string_view escape(Style style) {
 }  // namespace
 
 std::string_view toString(diagnose::Severity severity) {
-  static constexpr std::array<std::string_view, 3> kNames = {"error", "warning", "note"};
+  static constexpr std::array<std::string_view, 4> kNames = {"error", "warning", "possible", "note"};
   return kNames[static_cast<std::size_t>(severity)];
 }
 
 Style styleOf(diagnose::Severity severity) {
-  static constexpr std::array<Style, 3> kStyles = {Style::kError, Style::kWarning, Style::kNote};
+  static constexpr std::array<Style, 4> kStyles = {Style::kError, Style::kWarning, Style::kPossible,
+                                                   Style::kNote};
   return kStyles[static_cast<std::size_t>(severity)];
 }
 
@@ -77,7 +80,8 @@ void TextWriter::excerpt(const SourcePos& pos, bool with_caret) {
   column = std::min(column, source.size());
   if (column >= kMaxExcerptColumns) return;
   std::string blank(source.substr(0, column));
-  std::replace_if(blank.begin(), blank.end(), [](char c) { return c != '\t'; }, ' ');
+  std::replace_if(
+      blank.begin(), blank.end(), [](char c) { return c != '\t'; }, ' ');
   line("      | " + blank + styled(Style::kCaret, "^"));
 }
 

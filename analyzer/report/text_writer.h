@@ -11,9 +11,9 @@
 
 namespace handoff::report {
 
-enum class Style : std::uint8_t { kBold, kError, kWarning, kNote, kGood, kCaret };
+enum class Style : std::uint8_t { kBold, kError, kWarning, kPossible, kNote, kGood, kCaret };
 
-std::string_view toString(diagnose::Severity severity);  ///< "error", "warning", "note"
+std::string_view toString(diagnose::Severity severity);  ///< "error", "warning", "possible", "note"
 Style styleOf(diagnose::Severity severity);
 
 class TextWriter {

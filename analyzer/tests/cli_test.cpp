@@ -238,6 +238,78 @@ TEST_F(Cli, ExplainOfAnUnknownRuleSuggests) {
   EXPECT_THAT(result.err, HasSubstr("did you mean 'missing-wait'?"));
 }
 
+TEST_F(Cli, RequireVerifiedSaysWhatIsNot) {
+  write("a.cu",
+        "__global__ void k(float* x, int n) { for (int i = 0; i < n; ++i) { __syncthreads(); x[i] = 0; } }\n");
+  const CommandResult result = check("--require=verified a.cu");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err,
+              HasSubstr("handoff: error: --require=verified is not met by k(float *, int): bounded: no launch"));
+  EXPECT_THAT(result.err, HasSubstr("(a.cu:1)"));
+  EXPECT_THAT(check("a.cu").err, IsEmpty());
+  writeBadKernel("b.cu");
+  EXPECT_THAT(check("--require=verified b.cu").err, HasSubstr(": violation: 'rows["));
+}
+
+TEST_F(Cli, MalformedCommentsAreErrors) {
+  const std::string kernel = "\n__global__ void k(float* x, int n) { x[n] = 0; }\n";
+  write("a.cu", "\n// handoff: launch blok=128" + kernel + "// handoff: launch block=many\n");
+  const CommandResult result = check("a.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, HasSubstr("a.cu:2:1: error: handoff: launch: 'blok=128': "));
+  EXPECT_THAT(result.out, HasSubstr("did you mean 'block'?"));
+  EXPECT_THAT(result.out, HasSubstr("a.cu:4:1: error: handoff: launch: 'block=many': "));
+  write("b.cu", "// handoff: tensormap n box=64xb8" + kernel);
+  EXPECT_THAT(check("b.cu").out, HasSubstr("b.cu:1:1: error: "));
+  write("c.cu", "// handoff: launch block=128 grid=1 n=3" + kernel);
+  EXPECT_EQ(check("c.cu").exit_code, 0);
+}
+
+TEST_F(Cli, LaunchThatNamesNoParameterIsAnError) {
+  writeBadKernel("a.cu");
+  write("b.cu", "__global__ void k(float* x, int rows) { x[rows] = 0; }\n");
+  const CommandResult result = check("'--launch=block=64 row=3' b.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("handoff: error: --launch: 'row=3': no kernel that it is for has an integer "
+                                    "parameter of this name; did you mean 'rows'?"));
+  EXPECT_EQ(check("'--launch=block=64 rows=3' a.cu b.cu").exit_code, 1) << "b.cu has it";
+  EXPECT_EQ(check("'--launch=block=64 rows=3' a.cu").exit_code, 2);
+}
+
+TEST_F(Cli, ConfigurationOfTheNearestFolder) {
+  write("src/a.cu", "__global__ void k(float* x, int rows) { x[rows] = 0; }\n");
+  write(".handoff.yaml", "launches:\n  - {kernel: k, launch: block=64 rows=3}\n");
+  EXPECT_EQ(check("src/a.cu").exit_code, 0);
+  write("src/.handoff.yaml", "launches:\n  - {kernel: k, launch: block=64 row=3}\n");
+  const CommandResult unknown = check("src/a.cu");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr(".handoff.yaml:2: error: 'row=3': "));
+  write("src/.handoff.yaml", "budgets: {seconds: 3}\n");
+  const CommandResult misspelt = check("src/a.cu");
+  EXPECT_EQ(misspelt.exit_code, 2);
+  EXPECT_THAT(misspelt.err, HasSubstr(".handoff.yaml:1:1: error: unknown key 'budgets'; did you mean 'budget'?"));
+}
+
+TEST_F(Cli, BudgetsAreNumbers) {
+  writeBadKernel("a.cu");
+  EXPECT_EQ(check("--max-paths=0 a.cu").exit_code, 2);
+  EXPECT_EQ(check("--max-memory=much a.cu").exit_code, 2);
+  EXPECT_EQ(check("--launches=all a.cu").exit_code, 2);
+  EXPECT_EQ(check("--max-paths=8 --max-memory=1024 --launches=any a.cu").exit_code, 1);
+}
+
+TEST_F(Cli, InstancesOfATemplateShareAFinding) {
+  std::string text = kBadKernel;
+  text.replace(text.find("__global__"), 0, "template <int N> ");
+  text.replace(text.find("exchange<<<1, 64>>>(in, out);"), 29,
+               "exchange<1><<<1, 64>>>(in, out); exchange<2><<<1, 64>>>(in, out);");
+  write("a.cu", text);
+  const CommandResult result = check("a.cu");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, HasSubstr("  also in 1 other instance: exchange<2>("));
+  EXPECT_EQ(result.out.find("[barrier-only-handoff]"), result.out.rfind("[barrier-only-handoff]"));
+}
+
 TEST_F(Cli, StatsShowTimes) {
   writeBadKernel("a.cu");
   EXPECT_THAT(check("--stats a.cu").out, HasSubstr("warp instructions in"));

@@ -27,7 +27,4 @@ KernelDecl describeKernel(clang::ASTContext& context, const Attempt& attempt,
 /// Mangled as in the PTX.
 std::string mangledName(clang::ASTContext& context, const clang::FunctionDecl& function);
 
-/// The kernel a host expression stands for: a reference, a cast of one, or a variable initialised with one.
-const clang::FunctionDecl* kernelOf(const clang::Expr* expr);
-
 }  // namespace handoff::frontend

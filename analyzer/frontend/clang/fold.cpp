@@ -2,7 +2,7 @@
 // Folding. Values are 64-bit patterns, cut to the width of their type after every step.
 #include "analyzer/frontend/clang/fold.h"
 
-#include <clang/AST/StmtVisitor.h>
+#include "analyzer/frontend/clang/host_code.h"
 
 namespace handoff::frontend {
 
@@ -17,25 +17,10 @@ constexpr int kMaxDepth = 40;  // recursion in the user's code must end here
 
 bool isIntegral(QualType type) { return type->isIntegralOrEnumerationType(); }
 
-/// Is `prefix` where `path` starts?
-bool startsWith(const Path& path, const Path& prefix) {
-  if (prefix.size() > path.size()) return false;
-  for (std::size_t i = 0; i < prefix.size(); ++i)
-    if (path[i].field != prefix[i].field || path[i].index != prefix[i].index) return false;
-  return true;
-}
-
-Path rest(const Path& path, std::size_t count) {
-  return Path(path.begin() + static_cast<std::ptrdiff_t>(count), path.end());
-}
-
-/// The one expression a simple function returns.
-const Expr* onlyReturn(const clang::FunctionDecl* function) {
-  const auto* body =
-      function != nullptr ? llvm::dyn_cast_or_null<clang::CompoundStmt>(function->getBody()) : nullptr;
-  if (body == nullptr || body->size() != 1) return nullptr;
-  const auto* statement = llvm::dyn_cast<clang::ReturnStmt>(body->body_front());
-  return statement != nullptr ? statement->getRetValue() : nullptr;
+void findReturns(const clang::Stmt* stmt, llvm::SmallVectorImpl<const clang::ReturnStmt*>& found) {
+  if (stmt == nullptr || llvm::isa<clang::LambdaExpr>(stmt)) return;
+  if (const auto* statement = llvm::dyn_cast<clang::ReturnStmt>(stmt)) found.push_back(statement);
+  for (const clang::Stmt* child : stmt->children()) findReturns(child, found);
 }
 
 /// A value inside a constant that Clang has computed.
@@ -56,6 +41,13 @@ const clang::APValue* partOf(const clang::APValue& value, const Path& path) {
     if (at == nullptr) return nullptr;
   }
   return at;
+}
+
+/// "int n;", "dim3 grid;"
+bool isDeclaredWithoutValue(const VarDecl* variable) {
+  const Expr* init = variable->getInit();
+  const auto* construct = llvm::dyn_cast_or_null<clang::CXXConstructExpr>(init);
+  return init == nullptr || (construct != nullptr && construct->getConstructor()->isDefaultConstructor());
 }
 
 }  // namespace
@@ -82,66 +74,63 @@ Folded Folder::constant(const Expr* expr, const Path& path) const {
   return integer.isSigned() ? integer.getSExtValue() : static_cast<std::int64_t>(integer.getZExtValue());
 }
 
-Folded Folder::value(const Expr* expr, const Path& path, const Frame* frame, int depth) {
+Folded Folder::value(const Expr* expr, const Path& path, int depth) {
   if (expr == nullptr || depth > kMaxDepth) return std::nullopt;
   if (const Folded folded = constant(expr, path)) return folded;
   expr = expr->IgnoreParens();
   ++depth;
-  if (const auto* e = llvm::dyn_cast<clang::DeclRefExpr>(expr)) return reference(e, path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::InitListExpr>(expr)) return list(e, path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::CXXConstructExpr>(expr)) return construct(e, path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<CallExpr>(expr)) return call(e, path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::FullExpr>(expr))
-    return value(e->getSubExpr(), path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::MaterializeTemporaryExpr>(expr))
-    return value(e->getSubExpr(), path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(expr))
-    return value(e->getSubExpr(), path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::SubstNonTypeTemplateParmExpr>(expr))
-    return value(e->getReplacement(), path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::CXXDefaultArgExpr>(expr))
-    return value(e->getExpr(), path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::CXXDefaultInitExpr>(expr))
-    return value(e->getExpr(), path, frame, depth);
-  if (const auto* e = llvm::dyn_cast<clang::ConditionalOperator>(expr)) {
-    const Folded condition = value(e->getCond(), {}, frame, depth);
-    if (!condition) return std::nullopt;
-    return value(*condition != 0 ? e->getTrueExpr() : e->getFalseExpr(), path, frame, depth);
+  if (const auto* e = llvm::dyn_cast<clang::DeclRefExpr>(expr)) {
+    const auto* variable = llvm::dyn_cast<VarDecl>(e->getDecl());
+    return variable != nullptr ? variableValue(variable, path, depth) : std::nullopt;
   }
-  if (const auto* e = llvm::dyn_cast<clang::MemberExpr>(expr); e != nullptr && !e->isArrow()) {
+  if (llvm::isa<clang::CXXThisExpr>(expr)) return std::nullopt;  // a pointer
+  if (const auto* e = llvm::dyn_cast<clang::InitListExpr>(expr)) return list(e, path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::CXXConstructExpr>(expr)) return construct(e, path, depth);
+  if (const auto* e = llvm::dyn_cast<CallExpr>(expr)) return call(e, path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::FullExpr>(expr)) return value(e->getSubExpr(), path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::MaterializeTemporaryExpr>(expr))
+    return value(e->getSubExpr(), path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(expr))
+    return value(e->getSubExpr(), path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::SubstNonTypeTemplateParmExpr>(expr))
+    return value(e->getReplacement(), path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::CXXDefaultArgExpr>(expr)) return value(e->getExpr(), path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::CXXDefaultInitExpr>(expr))
+    return value(e->getExpr(), path, depth);
+  if (const auto* e = llvm::dyn_cast<clang::ConditionalOperator>(expr)) {
+    const Folded condition = value(e->getCond(), {}, depth);
+    if (!condition) return std::nullopt;
+    return value(*condition != 0 ? e->getTrueExpr() : e->getFalseExpr(), path, depth);
+  }
+  if (const auto* e = llvm::dyn_cast<clang::MemberExpr>(expr)) {
     const auto* field = llvm::dyn_cast<clang::FieldDecl>(e->getMemberDecl());
     if (field == nullptr) return std::nullopt;
     Path longer{{field, 0}};
     longer.append(path.begin(), path.end());
-    return value(e->getBase(), longer, frame, depth);
+    return e->isArrow() ? dereferenced(e->getBase(), longer, depth) : value(e->getBase(), longer, depth);
   }
-  if (const auto* e = llvm::dyn_cast<clang::UnaryOperator>(expr)) return unary(e, path, frame, depth);
+  if (const auto* e = llvm::dyn_cast<clang::UnaryOperator>(expr)) return unary(e, path, depth);
   if (const auto* e = llvm::dyn_cast<clang::CastExpr>(expr)) {
     const Expr* inner = e->getSubExpr();
     const bool is_same_value = !path.empty() || e->getCastKind() == clang::CK_LValueToRValue ||
                                e->getCastKind() == clang::CK_NoOp ||
                                e->getCastKind() == clang::CK_ConstructorConversion ||
                                e->getCastKind() == clang::CK_UserDefinedConversion;
-    if (is_same_value) return value(inner, path, frame, depth);
-    return converted(value(inner, {}, frame, depth), inner->getType(), e->getType());
+    if (is_same_value) return value(inner, path, depth);
+    return converted(value(inner, {}, depth), inner->getType(), e->getType());
   }
-  return path.empty() ? scalar(expr, frame, depth) : std::nullopt;
+  return path.empty() ? scalar(expr, depth) : std::nullopt;
 }
 
-Folded Folder::scalar(const Expr* expr, const Frame* frame, int depth) {
-  if (const auto* e = llvm::dyn_cast<clang::BinaryOperator>(expr)) return binary(e, frame, depth);
+Folded Folder::scalar(const Expr* expr, int depth) {
+  if (const auto* e = llvm::dyn_cast<clang::BinaryOperator>(expr)) return binary(e, depth);
   return std::nullopt;
 }
 
-Folded Folder::unary(const clang::UnaryOperator* expr, const Path& path, const Frame* frame, int depth) {
-  const Expr* inner = expr->getSubExpr()->IgnoreParenImpCasts();
-  if (expr->getOpcode() == clang::UO_Deref) {
-    const auto* address = llvm::dyn_cast<clang::UnaryOperator>(inner);
-    if (address == nullptr || address->getOpcode() != clang::UO_AddrOf) return std::nullopt;
-    return value(address->getSubExpr(), path, frame, depth);
-  }
+Folded Folder::unary(const clang::UnaryOperator* expr, const Path& path, int depth) {
+  if (expr->getOpcode() == clang::UO_Deref) return dereferenced(expr->getSubExpr(), path, depth);
   if (!path.empty()) return std::nullopt;
-  const Folded operand = value(expr->getSubExpr(), {}, frame, depth);
+  const Folded operand = value(expr->getSubExpr(), {}, depth);
   if (!operand) return std::nullopt;
   const QualType type = expr->getType();
   switch (expr->getOpcode()) {
@@ -158,12 +147,11 @@ Folded Folder::unary(const clang::UnaryOperator* expr, const Path& path, const F
   }
 }
 
-Folded Folder::binary(const clang::BinaryOperator* expr, const Frame* frame, int depth) {
+Folded Folder::binary(const clang::BinaryOperator* expr, int depth) {
   const QualType type = expr->getLHS()->getType();
   if (expr->isAssignmentOp() || !isIntegral(type) || !isIntegral(expr->getRHS()->getType()))
     return std::nullopt;
-  const Folded left = value(expr->getLHS(), {}, frame, depth),
-               right = value(expr->getRHS(), {}, frame, depth);
+  const Folded left = value(expr->getLHS(), {}, depth), right = value(expr->getRHS(), {}, depth);
   if (expr->getOpcode() == clang::BO_LAnd && ((left && *left == 0) || (right && *right == 0))) return 0;
   if (expr->getOpcode() == clang::BO_LOr && ((left && *left != 0) || (right && *right != 0))) return 1;
   if (!left || !right) return std::nullopt;
@@ -226,41 +214,53 @@ Folded Folder::binary(const clang::BinaryOperator* expr, const Frame* frame, int
   }
 }
 
-Folded Folder::reference(const clang::DeclRefExpr* expr, const Path& path, const Frame* frame, int depth) {
-  const auto* variable = llvm::dyn_cast<VarDecl>(expr->getDecl());
+/// What a pointer to one object points to: "&params", "this", a parameter or a local that is one of them.
+Folded Folder::dereferenced(const Expr* pointer, const Path& path, int depth) {
+  if (++depth > kMaxDepth) return std::nullopt;
+  pointer = pointer->IgnoreParenImpCasts();
+  if (llvm::isa<clang::CXXThisExpr>(pointer)) return objectValue(path, depth);
+  if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(pointer);
+      address != nullptr && address->getOpcode() == clang::UO_AddrOf)
+    return value(address->getSubExpr(), path, depth);
+  const auto* ref = llvm::dyn_cast<clang::DeclRefExpr>(pointer);
+  const auto* variable = ref != nullptr ? llvm::dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
   if (variable == nullptr) return std::nullopt;
-  if (const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable)) {
-    for (; frame != nullptr; frame = frame->caller) {
-      const auto found = frame->arguments.find(parameter);
-      if (found != frame->arguments.end()) return value(found->second, path, frame->caller, depth);
-    }
+  const HostCode::Home home = host_.homeOf(variable, scope_, site_);
+  Folder folder = at(*home.scope, home.site);
+  if (llvm::isa<clang::ParmVarDecl>(variable)) {
+    const Expr* argument = folder.argumentOf(variable);
+    return argument != nullptr ? folder.caller().dereferenced(argument, path, depth) : std::nullopt;
   }
-  return variableValue(variable, path, depth);
+  const Expr* init = variable->getInit();
+  const bool keeps_value = variable->isLocalVarDecl() && !variable->isStaticLocal() && init != nullptr &&
+                           !home.scope->uses->mayChange(variable) &&
+                           home.scope->uses->writesTo(variable).empty();
+  return keeps_value ? at(*home.scope, init).dereferenced(init, path, depth) : std::nullopt;
 }
 
-/// A lambda's body speaks of the variables around it.
-bool Folder::isOfCaller(const VarDecl* variable) const {
-  return caller_ != nullptr && variable->getParentFunctionOrMethod() != nullptr &&
-         variable->getParentFunctionOrMethod() != callee_;
+Folded Folder::objectValue(const Path& path, int depth) {
+  if (scope_.object == nullptr || scope_.caller == nullptr) return std::nullopt;
+  return scope_.object->getType()->isPointerType() ? caller().dereferenced(scope_.object, path, depth)
+                                                   : caller().value(scope_.object, path, depth);
 }
 
 /// What the caller passed for a parameter that keeps its value; null for anything else.
 const Expr* Folder::argumentOf(const VarDecl* variable) const {
   const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable);
-  if (parameter == nullptr || arguments_ == nullptr || uses_.mayChange(variable) ||
-      !uses_.writesTo(variable).empty())
+  if (parameter == nullptr || scope_.caller == nullptr || scope_.uses->mayChange(variable) ||
+      !scope_.uses->writesTo(variable).empty())
     return nullptr;
-  return arguments_->lookup(parameter);
+  return scope_.arguments.lookup(parameter);
 }
 
 const Expr* Folder::source(const VarDecl* variable, const Path& path) {
   const LocalUses::Write* only = nullptr;
-  for (const LocalUses::Write& write : uses_.writesTo(variable)) {
+  for (const LocalUses::Write& write : scope_.uses->writesTo(variable)) {
     if (!startsWith(path, write.path) && !startsWith(write.path, path)) continue;
     if (only != nullptr || write.path.size() != path.size()) return nullptr;
     only = &write;
   }
-  if (only != nullptr) return uses_.encloses(only->block, site_) ? only->value : nullptr;
+  if (only != nullptr) return scope_.uses->encloses(only->block, site_) ? only->value : nullptr;
   const Expr* init = variable->getInit();
   for (const Step& step : path) {
     const auto* list =
@@ -274,58 +274,64 @@ const Expr* Folder::source(const VarDecl* variable, const Path& path) {
 }
 
 Folded Folder::variableValue(const VarDecl* variable, const Path& path, int depth) {
-  if (isOfCaller(variable)) return caller_->variableValue(variable, path, depth);
+  const HostCode::Home home = host_.homeOf(variable, scope_, site_);
+  return at(*home.scope, home.site).ownValue(variable, path, depth);
+}
+
+Folded Folder::ownValue(const VarDecl* variable, const Path& path, int depth) {
   if (llvm::isa<clang::ParmVarDecl>(variable)) {
     const Expr* argument = argumentOf(variable);
-    return argument != nullptr ? caller_->value(argument, path, nullptr, depth) : std::nullopt;
+    return argument != nullptr ? caller().value(argument, path, depth) : std::nullopt;
   }
-  if (uses_.mayChange(variable)) return std::nullopt;
+  if (scope_.uses->mayChange(variable)) return std::nullopt;
   const bool is_constant = variable->getType().isConstQualified() || variable->isConstexpr();
   if (!variable->isLocalVarDecl() && !is_constant)
     return std::nullopt;  // a global: other code may write to it
   if (variable->isStaticLocal() && !is_constant) return std::nullopt;
   const LocalUses::Write* only = nullptr;
-  for (const LocalUses::Write& write : uses_.writesTo(variable)) {
+  for (const LocalUses::Write& write : scope_.uses->writesTo(variable)) {
     if (!startsWith(path, write.path)) {
       if (startsWith(write.path, path)) return std::nullopt;  // a part of what is asked for
       continue;
     }
-    // A scalar counts as its initialiser only; a member may be filled in by one assignment that is sure to
-    // have run.
+    // What is declared without a value, and a member, may be filled in by one assignment that is sure to have
+    // run.
     const bool is_sure =
-        !write.path.empty() && only == nullptr && uses_.encloses(write.block, site_) &&
+        (!write.path.empty() || isDeclaredWithoutValue(variable)) && only == nullptr &&
+        scope_.uses->encloses(write.block, site_) &&
         context_.getSourceManager().isBeforeInTranslationUnit(write.loc, site_->getBeginLoc());
     if (!is_sure) return std::nullopt;
     only = &write;
   }
-  if (only != nullptr) return value(only->value, rest(path, only->path.size()), nullptr, depth);
-  return value(variable->getInit(), path, nullptr, depth);
+  // Each value is the one at the place where it was given, not at the place where it is asked for.
+  if (only != nullptr)
+    return at(scope_, only->value).value(only->value, withoutFirst(path, only->path.size()), depth);
+  const Expr* init = variable->getInit();
+  return init != nullptr ? at(scope_, init).value(init, path, depth) : std::nullopt;
 }
 
-Folded Folder::list(const clang::InitListExpr* expr, const Path& path, const Frame* frame, int depth) {
+Folded Folder::list(const clang::InitListExpr* expr, const Path& path, int depth) {
   if (const clang::InitListExpr* semantic = expr->isSemanticForm() ? expr : expr->getSemanticForm())
     expr = semantic;
-  if (path.empty())
-    return expr->getNumInits() == 1 ? value(expr->getInit(0), path, frame, depth) : std::nullopt;
+  if (path.empty()) return expr->getNumInits() == 1 ? value(expr->getInit(0), path, depth) : std::nullopt;
   const Step& step = path.front();
   if (expr->getType()->isUnionType()) {
     if (expr->getInitializedFieldInUnion() != step.field || expr->getNumInits() == 0) return std::nullopt;
-    return value(expr->getInit(0), rest(path, 1), frame, depth);
+    return value(expr->getInit(0), withoutFirst(path, 1), depth);
   }
-  if (expr->isTransparent()) return value(expr->getInit(0), path, frame, depth);
+  if (expr->isTransparent()) return value(expr->getInit(0), path, depth);
   const std::uint64_t index = step.field != nullptr ? step.field->getFieldIndex() : step.index;
   if (index >= expr->getNumInits())
     return step.field == nullptr && expr->hasArrayFiller() ? Folded(0) : std::nullopt;
   const Expr* init = expr->getInit(static_cast<unsigned>(index));
   if (llvm::isa<clang::ImplicitValueInitExpr>(init)) return 0;
-  return value(init, rest(path, 1), frame, depth);
+  return value(init, withoutFirst(path, 1), depth);
 }
 
-Folded Folder::construct(const clang::CXXConstructExpr* expr, const Path& path, const Frame* frame,
-                         int depth) {
+Folded Folder::construct(const clang::CXXConstructExpr* expr, const Path& path, int depth) {
   const clang::CXXConstructorDecl* constructor = expr->getConstructor();
   if (constructor->isCopyOrMoveConstructor() && expr->getNumArgs() >= 1)
-    return value(expr->getArg(0), path, frame, depth);
+    return value(expr->getArg(0), path, depth);
   if (path.empty() || path.front().field == nullptr) return std::nullopt;
   const clang::FunctionDecl* definition = nullptr;
   if (!constructor->isDefined(definition))
@@ -333,39 +339,36 @@ Folded Folder::construct(const clang::CXXConstructExpr* expr, const Path& path, 
   // The body could change what the initialisers set.
   const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(definition->getBody());
   if (body == nullptr || !body->body_empty()) return std::nullopt;
-  Frame inner{frame, Arguments()};
-  for (unsigned i = 0; i < expr->getNumArgs() && i < definition->getNumParams(); ++i)
-    inner.arguments[definition->getParamDecl(i)] = expr->getArg(i);
+  const std::optional<Scope> inner = host_.enter(scope_, expr);
+  if (!inner) return std::nullopt;
   for (const clang::CXXCtorInitializer* init : llvm::cast<clang::CXXConstructorDecl>(definition)->inits())
-    if (init->getMember() == path.front().field) return value(init->getInit(), rest(path, 1), &inner, depth);
+    if (init->getMember() == path.front().field)
+      return at(*inner, init->getInit()).value(init->getInit(), withoutFirst(path, 1), depth);
   return std::nullopt;
 }
 
-Folded Folder::call(const CallExpr* expr, const Path& path, const Frame* frame, int depth) {
+Folded Folder::call(const CallExpr* expr, const Path& path, int depth) {
+  if (isForwarding(expr)) return value(expr->getArg(0), path, depth);
   const clang::FunctionDecl* callee = expr->getDirectCallee();
   if (callee == nullptr) return std::nullopt;
-  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
-  if (method != nullptr && !method->isStatic()) return std::nullopt;
   const bool is_std =
       callee->isInStdNamespace() || callee->getDeclContext()->getRedeclContext()->isTranslationUnit();
-  if (is_std && callee->getIdentifier() != nullptr && expr->getNumArgs() == 2 && path.empty() &&
-      (callee->getName() == "min" || callee->getName() == "max")) {
-    const Folded a = value(expr->getArg(0), {}, frame, depth), b = value(expr->getArg(1), {}, frame, depth);
+  const llvm::StringRef name = calleeName(expr);
+  if (is_std && expr->getNumArgs() == 2 && path.empty() && (name == "min" || name == "max")) {
+    const Folded a = value(expr->getArg(0), {}, depth), b = value(expr->getArg(1), {}, depth);
     if (!a || !b) return std::nullopt;
     const bool is_unsigned =
         callee->getReturnType().getNonReferenceType()->isUnsignedIntegerOrEnumerationType();
     const bool is_less =
         is_unsigned ? static_cast<std::uint64_t>(*a) < static_cast<std::uint64_t>(*b) : *a < *b;
-    return (callee->getName() == "min") == is_less ? a : b;
+    return (name == "min") == is_less ? a : b;
   }
-  const clang::FunctionDecl* definition = nullptr;
-  if (!callee->isDefined(definition)) return std::nullopt;
-  const Expr* result = onlyReturn(definition);
-  if (result == nullptr) return std::nullopt;
-  Frame inner{frame, Arguments()};
-  for (unsigned i = 0; i < expr->getNumArgs() && i < definition->getNumParams(); ++i)
-    inner.arguments[definition->getParamDecl(i)] = expr->getArg(i);
-  return value(result, path, &inner, depth);
+  const std::optional<Scope> inner = host_.enter(scope_, expr);
+  if (!inner) return std::nullopt;
+  llvm::SmallVector<const clang::ReturnStmt*, 2> returns;
+  findReturns(inner->function->getBody(), returns);
+  if (returns.size() != 1) return std::nullopt;
+  return at(*inner, returns.front()).value(returns.front()->getRetValue(), path, depth);
 }
 
 }  // namespace handoff::frontend

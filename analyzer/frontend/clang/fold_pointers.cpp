@@ -2,6 +2,8 @@
 // Folding what a pointer points to: an array that is handed to a function.
 #include "analyzer/frontend/clang/fold.h"
 
+#include "analyzer/frontend/clang/host_code.h"
+
 namespace handoff::frontend {
 
 using clang::Expr;
@@ -41,14 +43,14 @@ Folded Folder::pointee(const Expr* expr, std::uint64_t index, int depth) {
     if (e->getOpcode() != clang::UO_AddrOf) return std::nullopt;
     const Expr* place = e->getSubExpr()->IgnoreParens();
     const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(place);
-    if (element == nullptr) return index == 0 ? value(place, {}, nullptr, depth) : std::nullopt;
-    const Folded first = value(element->getIdx(), {}, nullptr, depth);
+    if (element == nullptr) return index == 0 ? value(place, {}, depth) : std::nullopt;
+    const Folded first = value(element->getIdx(), {}, depth);
     if (!first || *first < 0) return std::nullopt;
     return pointee(element->getBase(), index + static_cast<std::uint64_t>(*first), depth);
   }
   if (const auto* e = llvm::dyn_cast<clang::BinaryOperator>(expr)) {
     if (e->getOpcode() != clang::BO_Add || !e->getLHS()->getType()->isPointerType()) return std::nullopt;
-    const Folded first = value(e->getRHS(), {}, nullptr, depth);
+    const Folded first = value(e->getRHS(), {}, depth);
     if (!first || *first < 0) return std::nullopt;
     return pointee(e->getLHS(), index + static_cast<std::uint64_t>(*first), depth);
   }
@@ -57,7 +59,7 @@ Folded Folder::pointee(const Expr* expr, std::uint64_t index, int depth) {
     if (object == nullptr || object->getType()->isPointerType() || !isNamed(e->getMethodDecl(), "data"))
       return std::nullopt;
     const clang::FieldDecl* array = onlyArray(context_, object->getType());
-    return array != nullptr ? value(object, {{array, 0}, {nullptr, index}}, nullptr, depth) : std::nullopt;
+    return array != nullptr ? value(object, {{array, 0}, {nullptr, index}}, depth) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -66,7 +68,7 @@ Folded Folder::castPointee(const clang::CastExpr* expr, std::uint64_t index, int
   const Expr* inner = expr->getSubExpr();
   switch (expr->getCastKind()) {
     case clang::CK_ArrayToPointerDecay:
-      return value(inner, {{nullptr, index}}, nullptr, depth);
+      return value(inner, {{nullptr, index}}, depth);
     case clang::CK_NoOp:
     case clang::CK_LValueToRValue:
       return pointee(inner, index, depth);
@@ -83,14 +85,17 @@ Folded Folder::castPointee(const clang::CastExpr* expr, std::uint64_t index, int
 }
 
 Folded Folder::variablePointee(const VarDecl* variable, std::uint64_t index, int depth) {
-  if (isOfCaller(variable)) return caller_->variablePointee(variable, index, depth);
+  const HostCode::Home home = host_.homeOf(variable, scope_, site_);
+  Folder folder = at(*home.scope, home.site);
   if (llvm::isa<clang::ParmVarDecl>(variable)) {
-    const Expr* argument = argumentOf(variable);
-    return argument != nullptr ? caller_->pointee(argument, index, depth) : std::nullopt;
+    const Expr* argument = folder.argumentOf(variable);
+    return argument != nullptr ? folder.caller().pointee(argument, index, depth) : std::nullopt;
   }
-  const bool keeps_value =
-      variable->isLocalVarDecl() && !uses_.mayChange(variable) && uses_.writesTo(variable).empty();
-  return keeps_value ? pointee(variable->getInit(), index, depth) : std::nullopt;
+  const Expr* init = variable->getInit();
+  const LocalUses& uses = *home.scope->uses;
+  const bool keeps_value = variable->isLocalVarDecl() && init != nullptr && !uses.mayChange(variable) &&
+                           uses.writesTo(variable).empty();
+  return keeps_value ? at(*home.scope, init).pointee(init, index, depth) : std::nullopt;
 }
 
 }  // namespace handoff::frontend

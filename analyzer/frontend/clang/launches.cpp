@@ -1,105 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launch sites: "<<<>>>" and the runtime's launch functions, with the tensor maps they pass on.
+// Launch sites. What a launch takes from the parameters of the function around it, each of the calls of that
+// function in this file says for itself: a wrapper that launches what it is given is one site for each of its
+// callers.
 #include "analyzer/frontend/clang/facts.h"
-#include "analyzer/frontend/clang/fields.h"
-#include "analyzer/frontend/clang/fold.h"
-#include "analyzer/frontend/clang/tensor_maps.h"
+#include "analyzer/frontend/clang/launch_reader.h"
 
 namespace handoff::frontend {
 namespace {
 
 using clang::CallExpr;
-using clang::Expr;
-using clang::FieldDecl;
 using clang::FunctionDecl;
-using clang::VarDecl;
 
-const FieldDecl* fieldOf(clang::QualType type, llvm::StringRef name) {
-  const clang::RecordDecl* record = type.isNull() ? nullptr : type->getAsRecordDecl();
-  if (record == nullptr || record->getDefinition() == nullptr) return nullptr;
-  for (const FieldDecl* field : record->getDefinition()->fields())
-    if (field->getName() == name) return field;
-  return nullptr;
-}
-
-/// "attrs[0].val.clusterDim.x" in terms of fields; empty when a name does not exist in this toolkit.
-Path pathOf(clang::QualType type, llvm::ArrayRef<llvm::StringRef> names) {
-  Path path;
-  for (const llvm::StringRef name : names) {
-    const FieldDecl* field = fieldOf(type, name);
-    if (field == nullptr) return {};
-    path.push_back({field, 0});
-    type = field->getType();
-  }
-  return path;
-}
-
-/// "&config" -> config.
-const VarDecl* addressed(const Expr* expr) {
-  expr = expr->IgnoreParenCasts();
-  if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(expr);
-      address != nullptr && address->getOpcode() == clang::UO_AddrOf)
-    expr = address->getSubExpr()->IgnoreParenCasts();
-  const auto* ref = llvm::dyn_cast<clang::DeclRefExpr>(expr);
-  return ref != nullptr ? llvm::dyn_cast<VarDecl>(ref->getDecl()) : nullptr;
-}
+constexpr int kMaxCallers = 4;  // calls above each other
+constexpr std::size_t kMaxChains =
+    64;  // of one launch; a helper that all call says nothing about any of them
 
 class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
  public:
   LaunchVisitor(clang::ASTContext& context, Attempt& attempt, HostCode& host, const FunctionDecl& function)
       : context_(context),
         attempt_(attempt),
+        host_(host),
         function_(function),
-        uses_(host.usesOf(function)),
-        maps_(context, attempt, host) {}
-  bool shouldVisitLambdaBody() const { return true; }
+        reader_(context, attempt, host) {}
 
-  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr* expr) {
-    const FunctionDecl* kernel = kernelOf(expr->getCallee());
-    if (kernel == nullptr) return true;
-    Folder folder(context_, uses_, expr);
-    LaunchSite site = start(*kernel, expr->getBeginLoc());
-    const CallExpr* config = expr->getConfig();
-    if (config->getNumArgs() > 0) site.grid = dimensions(folder, config->getArg(0));
-    if (config->getNumArgs() > 1) site.block = dimensions(folder, config->getArg(1));
-    if (config->getNumArgs() > 2) site.dynamic_smem = folder.integer(config->getArg(2));
-    addArguments(folder, *kernel, expr, 0, site);
-    finish(std::move(site));
+  /// A lambda is a function with callers of its own.
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+    forEachCallOperator(*lambda, [&](const FunctionDecl& body) {
+      if (!body.isDependentContext()) collectLaunches(context_, attempt_, host_, body);
+    });
     return true;
   }
 
   bool VisitCallExpr(CallExpr* expr) {
-    if (llvm::isa<clang::CUDAKernelCallExpr>(expr)) return true;
-    const FunctionDecl* callee = expr->getDirectCallee();
-    if (callee == nullptr || callee->getIdentifier() == nullptr) return true;
-    const llvm::StringRef name = callee->getName();
-    if ((name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") && expr->getNumArgs() >= 4)
-      launchKernel(expr);
-    else if (name == "cudaLaunchKernelEx" && expr->getNumArgs() >= 2)
-      launchKernelEx(expr, /*is_c_form=*/false);
-    else if (name == "cudaLaunchKernelExC" && expr->getNumArgs() >= 3)
-      launchKernelEx(expr, /*is_c_form=*/true);
+    if (!isLaunch(expr)) return true;
+    const std::vector<ReadLaunch> chains = readIn(
+        host_.scopeOf(function_), kMaxCallers, [&](const Scope& scope) { return reader_.read(scope, expr); });
+    for (const ReadLaunch& chain : chains) {
+      for (const LaunchSite& site : chain.sites) addOnce(site);
+      for (const TensorMapFact& map : chain.maps)
+        if (isFoundByAll(chains, map)) addOnce(map);
+    }
     return true;
   }
 
  private:
-  LaunchSite start(const FunctionDecl& kernel, clang::SourceLocation loc) {
-    LaunchSite site;
-    site.kernel = mangledName(context_, kernel);
-    site.pos = positionOf(context_.getSourceManager(), attempt_.paths, loc);
-    return site;
+  using Read = llvm::function_ref<ReadLaunch(const Scope&)>;
+
+  /// What the launch says in this scope, or, where something is missing, in each scope that leads to it.
+  std::vector<ReadLaunch> readIn(const Scope& scope, int levels, Read read) {
+    ReadLaunch own = read(scope);
+    const llvm::ArrayRef<HostCode::Call> calls =
+        !own.is_complete && levels > 0 ? host_.callsOf(*scope.function) : llvm::ArrayRef<HostCode::Call>();
+    if (calls.empty() || calls.size() > kMaxChains) return {std::move(own)};
+    std::vector<ReadLaunch> all;
+    for (const HostCode::Call& call : calls) {
+      const auto from_there = [&](const Scope& outer) {
+        const std::optional<Scope> inner = host_.enter(outer, call.call);
+        return inner ? read(*inner) : own;
+      };
+      std::vector<ReadLaunch> chains = readIn(host_.scopeOf(*call.caller), levels - 1, from_there);
+      std::move(chains.begin(), chains.end(), std::back_inserter(all));
+      if (all.size() > kMaxChains) return {std::move(own)};
+    }
+    if (!host_.hasAllCallers(*scope.function)) all.push_back(std::move(own));
+    return all;
   }
 
-  /// The same launch in several instantiations of a host template can come out equal: once is enough.
-  void finish(LaunchSite site) {
+  /// Chains that end in the same place cannot be told apart by it: one that does not find its map must not
+  /// get that of another.
+  static bool isFoundByAll(const std::vector<ReadLaunch>& chains, const TensorMapFact& map) {
+    return std::all_of(chains.begin(), chains.end(), [&](const ReadLaunch& chain) {
+      const bool is_there = std::any_of(chain.sites.begin(), chain.sites.end(), [&](const LaunchSite& site) {
+        return site.kernel == map.kernel && site.pos == map.launch_pos;
+      });
+      return !is_there || std::any_of(chain.maps.begin(), chain.maps.end(), [&](const TensorMapFact& other) {
+        return other.kernel == map.kernel && other.launch_pos == map.launch_pos && other.param == map.param &&
+               other.offset == map.offset;
+      });
+    });
+  }
+
+  /// The same launch in several instantiations or from several callers can come out equal: once is enough.
+  void addOnce(const LaunchSite& site) {
     const auto equals = [&](const LaunchSite& other) {
       return other.kernel == site.kernel && other.pos == site.pos && other.grid == site.grid &&
              other.block == site.block && other.cluster == site.cluster &&
              other.dynamic_smem == site.dynamic_smem && sameArguments(other, site);
     };
-    for (const LaunchSite& other : attempt_.output.launches)
-      if (equals(other)) return;
-    attempt_.output.launches.push_back(std::move(site));
+    auto& launches = attempt_.output.launches;
+    if (std::none_of(launches.begin(), launches.end(), equals)) launches.push_back(site);
   }
 
   static bool sameArguments(const LaunchSite& a, const LaunchSite& b) {
@@ -109,197 +99,32 @@ class LaunchVisitor : public clang::RecursiveASTVisitor<LaunchVisitor> {
                       });
   }
 
-  std::array<Folded, 3> dimensions(Folder& folder, const Expr* expr) {
-    // "<<<8, 128>>>": an integer that was converted to dim3.
-    if (expr->getType()->isIntegralOrEnumerationType()) return {folder.integer(expr), 1, 1};
-    std::array<Folded, 3> result;
-    constexpr llvm::StringLiteral kNames[3] = {"x", "y", "z"};
-    for (unsigned i = 0; i < 3; ++i)
-      if (const FieldDecl* field = fieldOf(expr->getType(), kNames[i]))
-        result[i] = folder.member(expr, {{field, 0}});
-    return result;
-  }
-
-  std::array<Folded, 3> dimensions(Folder& folder, const VarDecl* variable, Path path, clang::QualType type) {
-    std::array<Folded, 3> result;
-    constexpr llvm::StringLiteral kNames[3] = {"x", "y", "z"};
-    for (unsigned i = 0; i < 3; ++i) {
-      const FieldDecl* field = fieldOf(type, kNames[i]);
-      if (field == nullptr) continue;
-      path.push_back({field, 0});
-      result[i] = folder.member(variable, path);
-      path.pop_back();
-    }
-    return result;
-  }
-
-  /// Every tensor map inside a parameter, or behind a pointer in it, that can be followed to its encoding.
-  template <typename Value>
-  void addTensorMaps(const FunctionDecl& kernel, unsigned index, const Value* value, const LaunchSite& site) {
-    for (const Leaf& leaf : leavesOf(context_, kernel.getParamDecl(index)->getType())) {
-      if (leaf.kind != ParamField::Kind::kTensorMap && !leaf.points_to_tensor_map) continue;
-      Path path = leaf.path;
-      if (leaf.points_to_tensor_map) path.push_back(kDeref);
-      std::optional<TensorMapFact> fact = maps_.find(function_, value, path);
-      if (!fact) continue;
-      fact->kernel = site.kernel;
-      fact->param = index;
-      fact->offset = leaf.offset;
-      fact->launch_pos = site.pos;
-      addOnce(std::move(*fact));
-    }
-  }
-
-  /// Several instantiations of a host template tell the same.
-  void addOnce(TensorMapFact fact) {
+  void addOnce(const TensorMapFact& fact) {
     const auto equals = [&](const TensorMapFact& other) {
       return other.kernel == fact.kernel && other.param == fact.param && other.offset == fact.offset &&
              other.launch_pos == fact.launch_pos && other.pos == fact.pos && other.box == fact.box &&
              other.element_bytes == fact.element_bytes && other.element_strides == fact.element_strides;
     };
     auto& maps = attempt_.output.tensor_maps;
-    if (std::none_of(maps.begin(), maps.end(), equals)) maps.push_back(std::move(fact));
-  }
-
-  template <typename Call>
-  void addArguments(Folder& folder, const FunctionDecl& kernel, const Call* call, unsigned first,
-                    LaunchSite& site) {
-    for (unsigned i = 0; i < kernel.getNumParams() && first + i < call->getNumArgs(); ++i) {
-      const Expr* argument = call->getArg(first + i);
-      addLeaves(kernel, i, site, [&](const Path& path) { return folder.member(argument, path); });
-      addTensorMaps(kernel, i, argument, site);
-    }
-  }
-
-  /// Every integer inside a parameter that folds.
-  template <typename Fold>
-  void addLeaves(const FunctionDecl& kernel, unsigned index, LaunchSite& site, Fold&& fold) {
-    for (const Leaf& leaf : leavesOf(context_, kernel.getParamDecl(index)->getType())) {
-      if (leaf.kind != ParamField::Kind::kInteger) continue;
-      if (const Folded value = fold(leaf.path))
-        site.arguments.push_back({index, leaf.offset, leaf.size, *value});
-    }
-  }
-
-  /// "void* args[] = {&in, &n}"
-  void addArgumentArray(Folder& folder, const FunctionDecl& kernel, const Expr* expr, LaunchSite& site) {
-    const VarDecl* array = addressed(expr);
-    const auto* list = array != nullptr && array->getInit() != nullptr
-                           ? llvm::dyn_cast<clang::InitListExpr>(array->getInit()->IgnoreParenImpCasts())
-                           : nullptr;
-    if (list == nullptr || uses_.mayChange(array) || !uses_.writesTo(array).empty()) return;
-    for (unsigned i = 0; i < kernel.getNumParams() && i < list->getNumInits(); ++i) {
-      const VarDecl* variable = addressed(list->getInit(i));
-      if (variable == nullptr) continue;
-      addLeaves(kernel, i, site, [&](const Path& path) { return folder.member(variable, path); });
-      addTensorMaps(kernel, i, variable, site);
-    }
-  }
-
-  void launchKernel(CallExpr* expr) {
-    const FunctionDecl* kernel = kernelOf(expr->getArg(0));
-    if (kernel == nullptr) return;
-    Folder folder(context_, uses_, expr);
-    LaunchSite site = start(*kernel, expr->getBeginLoc());
-    site.grid = dimensions(folder, expr->getArg(1));
-    site.block = dimensions(folder, expr->getArg(2));
-    addArgumentArray(folder, *kernel, expr->getArg(3), site);
-    if (expr->getNumArgs() > 4) site.dynamic_smem = folder.integer(expr->getArg(4));
-    finish(std::move(site));
-  }
-
-  void launchKernelEx(CallExpr* expr, bool is_c_form) {
-    const FunctionDecl* kernel = kernelOf(expr->getArg(1));
-    if (kernel == nullptr) return;
-    Folder folder(context_, uses_, expr);
-    LaunchSite site = start(*kernel, expr->getBeginLoc());
-    if (const VarDecl* config = addressed(expr->getArg(0))) readConfig(folder, config, site);
-    if (is_c_form)
-      addArgumentArray(folder, *kernel, expr->getArg(2), site);
-    else
-      addArguments(folder, *kernel, expr, 2, site);
-    finish(std::move(site));
-  }
-
-  void readConfig(Folder& folder, const VarDecl* config, LaunchSite& site) {
-    const clang::QualType type = config->getType();
-    const Path grid = pathOf(type, {"gridDim"}), block = pathOf(type, {"blockDim"});
-    if (grid.empty() || block.empty()) return;
-    site.grid = dimensions(folder, config, grid, grid.back().field->getType());
-    site.block = dimensions(folder, config, block, block.back().field->getType());
-    site.dynamic_smem = folder.member(config, pathOf(type, {"dynamicSmemBytes"}));
-    const Expr* attributes = folder.source(config, pathOf(type, {"attrs"}));
-    const VarDecl* list = attributes != nullptr ? addressed(attributes) : nullptr;
-    if (list == nullptr) return;
-    constexpr std::uint64_t kMaxAttributes = 16;
-    const Folded count = folder.member(config, pathOf(type, {"numAttrs"}));
-    for (std::uint64_t i = 0; i < kMaxAttributes && (!count || i < static_cast<std::uint64_t>(*count)); ++i)
-      readAttribute(folder, list, i, site);
-  }
-
-  void readAttribute(Folder& folder, const VarDecl* list, std::uint64_t index, LaunchSite& site) {
-    constexpr std::int64_t kClusterDimension = 4;  // cudaLaunchAttributeClusterDimension
-    Path base;
-    clang::QualType type = list->getType();
-    if (const clang::ArrayType* array = context_.getAsArrayType(type)) {
-      base.push_back({nullptr, index});
-      type = array->getElementType();
-    } else if (index > 0) {
-      return;
-    }
-    Path id = base, dims = base;
-    id.append(pathOf(type, {"id"}));
-    const Path value = pathOf(type, {"val", "clusterDim"});
-    if (value.empty() || folder.member(list, id) != Folded(kClusterDimension)) return;
-    dims.append(value);
-    site.cluster = dimensions(folder, list, dims, value.back().field->getType());
+    if (std::none_of(maps.begin(), maps.end(), equals)) maps.push_back(fact);
   }
 
   clang::ASTContext& context_;
   Attempt& attempt_;
+  HostCode& host_;
   const FunctionDecl& function_;
-  const LocalUses& uses_;
-  TensorMapFinder maps_;
+  LaunchReader reader_;
 };
-
-}  // namespace
-
-const FunctionDecl* kernelOf(const Expr* expr) {
-  for (int hops = 0; expr != nullptr && hops < 8; ++hops) {
-    expr = expr->IgnoreParenCasts();
-    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(expr);
-        address != nullptr &&
-        (address->getOpcode() == clang::UO_AddrOf || address->getOpcode() == clang::UO_Deref)) {
-      expr = address->getSubExpr();
-      continue;
-    }
-    if (const auto* full = llvm::dyn_cast<clang::FullExpr>(expr)) {
-      expr = full->getSubExpr();
-      continue;
-    }
-    if (const auto* parameter = llvm::dyn_cast<clang::SubstNonTypeTemplateParmExpr>(expr)) {
-      expr = parameter->getReplacement();
-      continue;
-    }
-    const auto* ref = llvm::dyn_cast<clang::DeclRefExpr>(expr);
-    if (ref == nullptr) return nullptr;
-    if (const auto* function = llvm::dyn_cast<FunctionDecl>(ref->getDecl()))
-      return function->hasAttr<clang::CUDAGlobalAttr>() ? function : nullptr;
-    const auto* variable = llvm::dyn_cast<VarDecl>(ref->getDecl());
-    expr = variable != nullptr ? variable->getInit() : nullptr;
-  }
-  return nullptr;
-}
-
-namespace {
 
 class LaunchProbe : public clang::RecursiveASTVisitor<LaunchProbe> {
  public:
   bool VisitCallExpr(CallExpr* expr) {
-    const FunctionDecl* callee = expr->getDirectCallee();
-    found = llvm::isa<clang::CUDAKernelCallExpr>(expr) ||
-            (callee != nullptr && callee->getIdentifier() != nullptr &&
-             callee->getName().starts_with("cudaLaunch"));
+    found = isLaunch(expr);
+    return !found;
+  }
+  /// The instantiations of a generic lambda are not among the statements.
+  bool VisitLambdaExpr(clang::LambdaExpr* lambda) {
+    found = lambda->isGenericLambda();
     return !found;
   }
   bool found = false;
@@ -309,6 +134,7 @@ class LaunchProbe : public clang::RecursiveASTVisitor<LaunchProbe> {
 
 void collectLaunches(clang::ASTContext& context, Attempt& attempt, HostCode& host,
                      const FunctionDecl& function) {
+  if (isLaunchFunction(function)) return;  // how the runtime does it is no launch of the user's
   LaunchProbe probe;
   probe.TraverseStmt(function.getBody());
   if (probe.found) LaunchVisitor(context, attempt, host, function).TraverseStmt(function.getBody());

@@ -2,44 +2,10 @@
 // What folds at a launch site, and what must not.
 #include <gmock/gmock.h>
 
-#include "analyzer/frontend/load_for_test.h"
+#include "analyzer/frontend/clang/launches_for_test.h"
 
 namespace handoff::frontend {
 namespace {
-
-using testing::ElementsAre;
-
-constexpr char kPrelude[] = R"(
-#include <cuda_runtime.h>
-struct Params { int rows; float scale; struct { unsigned char kind; long long stride; } inner; int* data; };
-__global__ void k(float* out, int n, Params p) { out[threadIdx.x] = n + p.rows; }
-template <int N> __global__ void t(float* out) { out[threadIdx.x] = N; }
-constexpr int ceilDiv(int a, int b) { return (a + b - 1) / b; }
-inline int plainDiv(int a, int b) { return (a + b - 1) / b; }
-int runtime();
-float* d;
-)";
-
-/// Loads a body of main and returns its only launch.
-LaunchSite launch(const std::string& body, const std::string& before = {}) {
-  const auto unit = loadText(
-      kPrelude + before + "int main(int argc, char** argv) {\n" + body + "\nreturn 0; }\n", withoutToolkit());
-  if (!unit) {
-    ADD_FAILURE() << toString(unit.error());
-    return {};
-  }
-  EXPECT_EQ(unit->launches.size(), 1U);
-  for (const Error& note : unit->notes) ADD_FAILURE() << toString(note);
-  return unit->launches.empty() ? LaunchSite() : unit->launches.front();
-}
-
-std::array<Folded, 3> dims(Folded x, Folded y, Folded z) { return {x, y, z}; }
-
-Folded argument(const LaunchSite& site, std::uint32_t param, std::uint32_t offset = 0) {
-  for (const LaunchSite::Argument& a : site.arguments)
-    if (a.param == param && a.offset == offset) return a.value;
-  return std::nullopt;
-}
 
 TEST(Launches, LiteralsAndDim3) {
   const LaunchSite site = launch("k<<<dim3(8, 4), 128, 64 * sizeof(float)>>>(d, 12, Params{});");
@@ -70,8 +36,8 @@ TEST(Launches, LocalsThatMayChangeDoNotFold) {
        {"int n = 8; n = 9;", "int n = 8; ++n;", "int n = 8; n += 2;", "int n = 8; int* p = &n; *p = 3;",
         "int n = 8; int& r = n; r = 2;", "int n = 8; auto f = [&] { n = 3; }; f();",
         "int n = 8; auto f = [&m = n] { m = 3; }; f();", "int n = 8; auto f = [&](auto x) { n += x; }; f(1);",
-        "int n; n = 8;", "int n = 8; if (argc > 1) n = 9;", "int n = argc;", "int n = runtime();",
-        "static int n = 8;"}) {
+        "int n; if (argc > 1) n = 8;", "int n; n = 8; n = 9;", "int n = 8; if (argc > 1) n = 9;",
+        "int n = argc;", "int n = runtime();", "static int n = 8;"}) {
     const LaunchSite site = launch(std::string(text) + " k<<<n, 128>>>(d, n, Params{});");
     EXPECT_EQ(site.grid[0], Folded()) << text;
     EXPECT_EQ(argument(site, 1), Folded()) << text;
@@ -195,6 +161,58 @@ TEST(Launches, AttributesInOnePiece) {
       "t<1>, d);");
   EXPECT_EQ(site.cluster, dims(2, 2, 1));
   EXPECT_EQ(site.block, dims(64, 1, 1));
+}
+
+TEST(Launches, WhatIsDeclaredWithoutAValueIsItsOnlyAssignment) {
+  const LaunchSite site = launch(
+      "int n; n = 8; dim3 grid; grid = dim3(4, n); int m; { m = 3; }"
+      "k<<<grid, 128>>>(d, m, Params{});");
+  EXPECT_EQ(site.grid, dims(4, 8, 1));
+  EXPECT_EQ(argument(site, 1), 3);
+}
+
+TEST(Launches, ValuesAreThoseAtTheAssignment) {
+  EXPECT_EQ(launch("dim3 g(2); int n = g.x; g.x = 7; k<<<n, 128>>>(d, 1, Params{});").grid[0], Folded())
+      << "g.x was 2 when n was initialised";
+  EXPECT_EQ(launch("dim3 g(2); g.x = 7; int n = g.x; k<<<n, 128>>>(d, 1, Params{});").grid[0], 7);
+}
+
+TEST(Launches, HelpersWithLocalsAndStructs) {
+  const LaunchSite site = launch(
+      "int n = 1001; const auto c = configure(n); k<<<c.grid, c.block, c.smem>>>(d, rounded(n), Params{});",
+      "struct Config { dim3 grid, block; int smem; };"
+      "Config configure(int n) { const int block = 128; Config c{}; c.grid = dim3(ceilDiv(n, block));"
+      "  c.block = block; c.smem = block * 4; return c; }"
+      "int rounded(int n) { int tiles = (n + 63) / 64; return tiles * 64; }");
+  EXPECT_EQ(site.grid, dims(8, 1, 1));
+  EXPECT_EQ(site.block, dims(128, 1, 1));
+  EXPECT_EQ(site.dynamic_smem, 512);
+  EXPECT_EQ(argument(site, 1), 1024);
+}
+
+TEST(Launches, HelperWithSeveralReturnsDoesNotFold) {
+  EXPECT_EQ(launch("int n = argc; k<<<pick(n), 1>>>(d, 1, Params{});",
+                   "int pick(int n) { if (n > 4) return 8; return 16; }")
+                .grid[0],
+            Folded());
+}
+
+TEST(Launches, MembersOfAnObject) {
+  const LaunchSite site = launch("Shape s{300, 64}; k<<<s.tiles(), s.block>>>(d, Shape::kStages, Params{});",
+                                 "struct Shape { int rows, block; static constexpr int kStages = 3;"
+                                 "  int tiles() const { return (rows + block - 1) / block; } };");
+  EXPECT_EQ(site.grid[0], 5);
+  EXPECT_EQ(site.block[0], 64);
+  EXPECT_EQ(argument(site, 1), 3);
+}
+
+TEST(Launches, ResultsOfTheRuntimeAreUnknown) {
+  const LaunchSite site = launch(
+      "int blocks = 0; cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 128, 0);"
+      "k<<<blocks, 128>>>(d, 1, Params{});",
+      "template <class T> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, T, int, size_t);");
+  EXPECT_EQ(site.grid[0], Folded());
+  EXPECT_EQ(site.block[0], 128);
 }
 
 TEST(Launches, PointersDoNotFold) {

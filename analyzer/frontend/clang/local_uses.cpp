@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a function body does to its locals.
-#include "analyzer/frontend/clang/fold.h"
+#include "analyzer/frontend/clang/host_code.h"
 
 namespace handoff::frontend {
 
@@ -40,10 +40,21 @@ bool isPlainCapture(const clang::LambdaExpr& lambda, const Expr* expr) {
   return false;
 }
 
+llvm::StringRef calleeName(const clang::CallExpr* call) {
+  const clang::FunctionDecl* callee = call->getDirectCallee();
+  return callee != nullptr && callee->getIdentifier() != nullptr ? callee->getName() : llvm::StringRef();
+}
+
+bool isForwarding(const clang::CallExpr* call) {
+  const llvm::StringRef name = calleeName(call);
+  return call->getNumArgs() == 1 && (name == "move" || name == "forward");
+}
+
 /// Walks a body with the way up at hand.
 class UseScan {
  public:
-  UseScan(clang::ASTContext& context, LocalUses& out) : context_(context), out_(out) {}
+  UseScan(clang::ASTContext& context, HostCode& host, LocalUses& out)
+      : context_(context), host_(host), out_(out) {}
 
   void scan(const Stmt* stmt) {
     if (stmt == nullptr) return;
@@ -89,7 +100,10 @@ class UseScan {
       const auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(up);
       const bool is_decay = cast != nullptr && cast->getCastKind() == clang::CK_ArrayToPointerDecay &&
                             llvm::isa_and_nonnull<clang::ArraySubscriptExpr>(parent(cast));
-      if (is_member || is_element || is_decay || llvm::isa_and_nonnull<clang::ParenExpr>(up))
+      const auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(up);
+      const bool is_same =
+          llvm::isa_and_nonnull<clang::ParenExpr>(up) || (call != nullptr && isForwarding(call));
+      if (is_member || is_element || is_decay || is_same)
         place = llvm::cast<Expr>(up);
       else
         break;
@@ -111,7 +125,7 @@ class UseScan {
   bool isRead(const Expr* place, const Stmt* up) const {
     if (up == nullptr) return false;
     if (isLaunchArgument(place)) return true;  // perfectly forwarded, so bound to a reference
-    if (place->getType().isConstQualified()) return true;
+    if (place->getType().isConstQualified() || isMovedOut(up)) return true;
     if (const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(up))
       return cast->getCastKind() == clang::CK_LValueToRValue ||
              (cast->getCastKind() == clang::CK_NoOp && cast->getType().isConstQualified()) ||
@@ -121,7 +135,31 @@ class UseScan {
     if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(up);
         address != nullptr && address->getOpcode() == clang::UO_AddrOf)
       return isHarmlessAddress(address);
+    if (const auto* call = llvm::dyn_cast<clang::CallExpr>(up)) return isReadByCallee(call, place);
     return isConstData(up);
+  }
+
+  /// "return config;": nothing looks at what a move leaves behind; and of plain data it leaves everything.
+  bool isMovedOut(const Stmt* up) const {
+    const auto* cast = llvm::dyn_cast<clang::ImplicitCastExpr>(up);
+    if (cast != nullptr && cast->getCastKind() == clang::CK_NoOp) up = parent(cast);
+    const auto* construct = llvm::dyn_cast_or_null<clang::CXXConstructExpr>(up);
+    return construct != nullptr && construct->getConstructor()->isCopyOrMoveConstructor() &&
+           (construct->getConstructor()->isTrivial() ||
+            llvm::isa_and_nonnull<clang::ReturnStmt>(parent(construct)));
+  }
+
+  /// "launch(grid, n)" with "template <class... A> void launch(dim3& g, A&&... a)".
+  bool isReadByCallee(const clang::CallExpr* call, const Expr* place) const {
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (callee == nullptr) return false;
+    const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
+    const bool has_object =
+        llvm::isa<clang::CXXOperatorCallExpr>(call) && method != nullptr && method->isInstance();
+    const unsigned first = has_object ? 1 : 0;
+    for (unsigned i = first; i < call->getNumArgs(); ++i)
+      if (call->getArg(i) == place) return host_.onlyReads(*callee, i - first);
+    return false;
   }
 
   /// "box.data()" where a pointer to constants is wanted.
@@ -143,6 +181,10 @@ class UseScan {
       up = parent(sum);
     if (const auto* next = llvm::dyn_cast_or_null<clang::CastExpr>(up))
       return next->getType()->getPointeeType().isConstQualified();
+    if (const auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(up);
+        call != nullptr && call->getDirectCallee() != nullptr)
+      for (unsigned i = 0; i < call->getNumArgs(); ++i)
+        if (call->getArg(i) == cast && host_.onlyLaunches(*call->getDirectCallee(), i)) return true;
     return isLaunchArgument(cast) || isAttributeList(cast);
   }
 
@@ -165,9 +207,7 @@ class UseScan {
 
   bool isLaunchArgument(const Expr* expr) const {
     const auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(parent(expr));
-    const clang::FunctionDecl* callee = call != nullptr ? call->getDirectCallee() : nullptr;
-    return callee != nullptr && callee->getIdentifier() != nullptr &&
-           callee->getName().starts_with("cudaLaunch");
+    return call != nullptr && calleeName(call).starts_with("cudaLaunch");
   }
 
   /// "config.attrs = attributes", "cudaLaunchConfig_t config{..., attributes, 1}"
@@ -204,10 +244,13 @@ class UseScan {
   }
 
   clang::ASTContext& context_;
+  HostCode& host_;
   LocalUses& out_;
 };
 
-LocalUses::LocalUses(clang::ASTContext& context, const Stmt* body) { UseScan(context, *this).scan(body); }
+LocalUses::LocalUses(clang::ASTContext& context, HostCode& host, const Stmt* body) {
+  UseScan(context, host, *this).scan(body);
+}
 
 llvm::ArrayRef<LocalUses::Write> LocalUses::writesTo(const VarDecl* variable) const {
   const auto found = writes_.find(variable);

@@ -11,16 +11,6 @@ using clang::Expr;
 using clang::Stmt;
 using clang::VarDecl;
 
-llvm::StringRef calleeName(const CallExpr* call) {
-  const clang::FunctionDecl* callee = call->getDirectCallee();
-  return callee != nullptr && callee->getIdentifier() != nullptr ? callee->getName() : llvm::StringRef();
-}
-
-bool isForwarding(const CallExpr* call) {
-  const llvm::StringRef name = calleeName(call);
-  return call->getNumArgs() == 1 && (name == "move" || name == "forward");
-}
-
 bool isCopy(const CallExpr* call) {
   const llvm::StringRef name = calleeName(call);
   return call->getNumArgs() >= 3 && (name == "cudaMemcpy" || name == "cudaMemcpyAsync" || name == "memcpy");
@@ -220,7 +210,7 @@ TensorMapFinder::Found TensorMapFinder::passedTo(const Scope& scope, const CallE
   Path through_pointer{kDeref};
   through_pointer.append(inside.begin(), inside.end());
   if (isCopy(call)) return is_first ? evaluate(scope, call->getArg(1), through_pointer) : Found{};
-  const std::optional<Scope> inner = enter(scope, call);
+  const std::optional<Scope> inner = host_.enter(scope, call);
   if (!inner) return {true, {}};
   for (const clang::ParmVarDecl* parameter : inner->function->parameters())
     if (inner->arguments.lookup(parameter) == use.expr)

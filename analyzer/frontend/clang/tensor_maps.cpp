@@ -16,8 +16,7 @@ using clang::VarDecl;
 namespace {
 
 constexpr int kBudget = 4000;  // steps for one map: recursion in the user's code must end here
-constexpr int kMaxCalls = 6;   // bodies inside each other
-constexpr int kMaxCallers = 2;
+constexpr int kMaxCallers = 3;
 
 bool haveSameBox(const TensorMapFact& a, const TensorMapFact& b) {
   return a.element_bytes == b.element_bytes && a.box == b.box && a.element_strides == b.element_strides &&
@@ -32,22 +31,21 @@ void TensorMapFinder::join(Found& into, const Found& other) {
   if (!into.fact) into.fact = other.fact;
 }
 
-std::optional<TensorMapFact> TensorMapFinder::find(const FunctionDecl& function, const Expr* expr,
-                                                   const Path& path) {
+std::optional<TensorMapFact> TensorMapFinder::find(const Scope& scope, const Expr* expr, const Path& path) {
   budget_ = kBudget;
   const auto* copy = llvm::dyn_cast<clang::CXXConstructExpr>(expr->IgnoreImplicit());
   const std::optional<Place> place =
       placeOf(copy != nullptr && copy->getNumArgs() == 1 ? copy->getArg(0) : expr);
   return named(
-      withCallers(function, kMaxCallers, [&](const Scope& scope) { return evaluate(scope, expr, path); }),
+      withCallers(scope, kMaxCallers, [&](const Scope& inner) { return evaluate(inner, expr, path); }),
       place ? place->variable : nullptr);
 }
 
-std::optional<TensorMapFact> TensorMapFinder::find(const FunctionDecl& function, const VarDecl* variable,
+std::optional<TensorMapFact> TensorMapFinder::find(const Scope& scope, const VarDecl* variable,
                                                    const Path& path) {
   budget_ = kBudget;
   const Place place{variable, path};
-  return named(withCallers(function, kMaxCallers, [&](const Scope& scope) { return valueOf(scope, place); }),
+  return named(withCallers(scope, kMaxCallers, [&](const Scope& inner) { return valueOf(inner, place); }),
                variable);
 }
 
@@ -57,72 +55,30 @@ std::optional<TensorMapFact> TensorMapFinder::named(Found found, const VarDecl* 
   return found.fact;
 }
 
-/// What a function knows by itself, else what its callers in this file tell it: all of them have to agree.
-TensorMapFinder::Found TensorMapFinder::withCallers(const FunctionDecl& function, int levels,
-                                                    InScope search) {
-  Found found = search(scopeOf(function));
-  const llvm::ArrayRef<HostCode::Call> calls =
-      found.is_unknown && levels > 0 ? host_.callsOf(function) : llvm::ArrayRef<HostCode::Call>();
-  if (calls.empty()) return found;
-  found = {};
-  for (const HostCode::Call& call : calls) {
-    const auto in_callee = [&](const Scope& outer) {
-      const std::optional<Scope> inner = enter(outer, call.call);
+/// What a scope knows by itself, else what the callers of its outermost function in this file tell it: all of
+/// them have to agree.
+TensorMapFinder::Found TensorMapFinder::withCallers(const Scope& scope, int levels, InScope search) {
+  const auto inside = [&](const Expr* call) {
+    return [this, call, search](const Scope& outer) {
+      const std::optional<Scope> inner = host_.enter(outer, call);
       return inner ? search(*inner) : Found{true, {}};
     };
-    join(found, withCallers(*call.caller, levels - 1, in_callee));
-  }
+  };
+  if (scope.caller != nullptr) return withCallers(*scope.caller, levels, inside(scope.site));
+  Found found = search(scope);
+  const llvm::ArrayRef<HostCode::Call> calls =
+      found.is_unknown && levels > 0 ? host_.callsOf(*scope.function) : llvm::ArrayRef<HostCode::Call>();
+  if (calls.empty()) return found;
+  found = {};
+  for (const HostCode::Call& call : calls)
+    join(found, withCallers(host_.scopeOf(*call.caller), levels - 1, inside(call.call)));
   return found;
-}
-
-TensorMapFinder::Scope TensorMapFinder::scopeOf(const FunctionDecl& function) {
-  Scope scope;
-  scope.function = &function;
-  scope.uses = &host_.usesOf(function);
-  return scope;
-}
-
-std::optional<TensorMapFinder::Scope> TensorMapFinder::enter(const Scope& caller, const Expr* expr) {
-  int depth = 0;
-  for (const Scope* scope = &caller; scope != nullptr; scope = scope->caller) ++depth;
-  const auto* call = llvm::dyn_cast<CallExpr>(expr);
-  const auto* construct = llvm::dyn_cast<clang::CXXConstructExpr>(expr);
-  const FunctionDecl* callee = call != nullptr        ? call->getDirectCallee()
-                               : construct != nullptr ? construct->getConstructor()
-                                                      : nullptr;
-  const FunctionDecl* definition = nullptr;
-  if (depth > kMaxCalls || callee == nullptr || !callee->isDefined(definition) ||
-      definition->getBody() == nullptr || callee->isVirtualAsWritten())
-    return std::nullopt;
-  Scope scope = scopeOf(*definition);
-  scope.caller = &caller;
-  scope.site = expr;
-  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
-  const bool has_object =
-      llvm::isa<clang::CXXOperatorCallExpr>(expr) && method != nullptr && !method->isStatic();
-  const unsigned first = has_object ? 1 : 0,
-                 count = call != nullptr ? call->getNumArgs() : construct->getNumArgs();
-  for (unsigned i = 0; i < definition->getNumParams() && first + i < count; ++i)
-    scope.arguments[definition->getParamDecl(i)] =
-        call != nullptr ? call->getArg(first + i) : construct->getArg(first + i);
-  return scope;
-}
-
-void TensorMapFinder::withFolder(const Scope& scope, const Stmt* site,
-                                 llvm::function_ref<void(Folder&)> use) {
-  if (scope.caller == nullptr) {
-    Folder folder(context_, *scope.uses, site);
-    return use(folder);
-  }
-  withFolder(*scope.caller, scope.site, [&](Folder& outer) {
-    Folder folder(context_, *scope.uses, site, outer, scope.function, scope.arguments);
-    use(folder);
-  });
 }
 
 TensorMapFinder::Found TensorMapFinder::encoding(const Scope& scope, const CallExpr* call) {
   Found found;
-  withFolder(scope, call, [&](Folder& folder) { found.fact = foldEncoding(folder, call); });
+  Folder folder(context_, host_, scope, call);
+  found.fact = foldEncoding(folder, call);
   found.is_unknown = !found.fact;
   if (found.fact)
     found.fact->pos = positionOf(context_.getSourceManager(), attempt_.paths, call->getBeginLoc());
@@ -133,9 +89,8 @@ TensorMapFinder::Found TensorMapFinder::valueOf(const Scope& scope, const Place&
   const VarDecl* variable = place.variable;
   if (!spend()) return {true, {}};
   if (!variable->isLocalVarDeclOrParm()) return globalValue(scope, place);
-  // A lambda's body speaks of the variables around it.
-  if (variable->getParentFunctionOrMethod() != scope.function)
-    return scope.caller != nullptr ? valueOf(*scope.caller, place) : Found{true, {}};
+  const Scope& home = *host_.homeOf(variable, scope, nullptr).scope;
+  if (&home != &scope) return valueOf(home, place);
   Found found = writesTo(scope, place);
   if (const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable)) {
     const Expr* argument = scope.arguments.lookup(parameter);
@@ -151,7 +106,7 @@ TensorMapFinder::Found TensorMapFinder::globalValue(const Scope& scope, const Pl
   for (const FunctionDecl* function : host_.functionsWith(*place.variable)) {
     const Scope* known = &scope;
     while (known != nullptr && known->function != function) known = known->caller;
-    join(found, writesTo(known != nullptr ? *known : scopeOf(*function), place));
+    join(found, writesTo(known != nullptr ? *known : host_.scopeOf(*function), place));
   }
   join(found, evaluate(scope, place.variable->getAnyInitializer(), place.path));
   return found;
@@ -236,7 +191,7 @@ TensorMapFinder::Found TensorMapFinder::evaluateConstruct(const Scope& scope,
   if (constructor->isCopyOrMoveConstructor() && expr->getNumArgs() >= 1)
     return evaluate(scope, expr->getArg(0), path);
   if (constructor->isDefaultConstructor() && constructor->isTrivial()) return {};
-  const std::optional<Scope> inner = enter(scope, expr);
+  const std::optional<Scope> inner = host_.enter(scope, expr);
   const auto* body = inner ? llvm::dyn_cast<clang::CompoundStmt>(inner->function->getBody()) : nullptr;
   if (body == nullptr || !body->body_empty() || path.empty() || path.front().field == nullptr)
     return {true, {}};
@@ -249,7 +204,7 @@ TensorMapFinder::Found TensorMapFinder::evaluateConstruct(const Scope& scope,
 TensorMapFinder::Found TensorMapFinder::returned(const Scope& scope, const CallExpr* call, const Path& path) {
   if (isForwarding(call)) return evaluate(scope, call->getArg(0), path);
   if (isHarmless(call)) return {};  // an allocation
-  const std::optional<Scope> inner = enter(scope, call);
+  const std::optional<Scope> inner = host_.enter(scope, call);
   if (!inner) return {true, {}};
   bool has_return = false;
   const Found found = returnedFrom(*inner, inner->function->getBody(), path, has_return);

@@ -19,22 +19,12 @@ class TensorMapFinder {
   TensorMapFinder(clang::ASTContext& context, const Attempt& attempt, HostCode& host)
       : context_(context), attempt_(attempt), host_(host) {}
 
-  /// The map at `path` of an expression in `function`; empty when unknown. Kernel, parameter and launch are
+  /// The map at `path` of an expression in `scope`; empty when unknown. Kernel, parameter and launch are
   /// left to the caller.
-  std::optional<TensorMapFact> find(const clang::FunctionDecl& function, const clang::Expr* expr,
-                                    const Path& path);
-  std::optional<TensorMapFact> find(const clang::FunctionDecl& function, const clang::VarDecl* variable,
-                                    const Path& path);
+  std::optional<TensorMapFact> find(const Scope& scope, const clang::Expr* expr, const Path& path);
+  std::optional<TensorMapFact> find(const Scope& scope, const clang::VarDecl* variable, const Path& path);
 
  private:
-  /// A function body, and the call that leads into it.
-  struct Scope {
-    const clang::FunctionDecl* function = nullptr;
-    const LocalUses* uses = nullptr;
-    const Scope* caller = nullptr;
-    const clang::Expr* site = nullptr;  ///< the call, in the caller
-    Arguments arguments;
-  };
   struct Place {
     const clang::VarDecl* variable = nullptr;
     Path path;
@@ -55,11 +45,9 @@ class TensorMapFinder {
   };
   using InScope = llvm::function_ref<Found(const Scope&)>;
 
-  Scope scopeOf(const clang::FunctionDecl& function);
-  std::optional<Scope> enter(const Scope& caller, const clang::Expr* call);
   std::optional<Place> placeOf(const clang::Expr* expr) const;
 
-  Found withCallers(const clang::FunctionDecl& function, int levels, InScope search);
+  Found withCallers(const Scope& scope, int levels, InScope search);
   std::optional<TensorMapFact> named(Found found, const clang::VarDecl* variable);
 
   Found valueOf(const Scope& scope, const Place& place);
@@ -80,7 +68,6 @@ class TensorMapFinder {
   Folded constantIndex(const clang::ArraySubscriptExpr* element) const;
 
   Found encoding(const Scope& scope, const clang::CallExpr* call);
-  void withFolder(const Scope& scope, const clang::Stmt* site, llvm::function_ref<void(Folder&)> use);
   static void join(Found& into, const Found& other);
   bool spend() { return --budget_ > 0; }
 

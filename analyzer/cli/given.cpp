@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations and launches of a run.
+#include "analyzer/cli/given.h"
+
+#include <iostream>
+
+namespace handoff::cli {
+
+Result<Configurations> Configurations::forFiles(const std::vector<std::string>& files) {
+  Configurations all;
+  all.by_path_.try_emplace("");
+  for (const std::string& file : files) {
+    const std::string path = config::findFor(file).value_or("");
+    all.path_of_[file] = path;
+    if (all.by_path_.count(path) != 0) continue;
+    Result<config::Config> config = config::load(path);
+    if (!config) return config.error();
+    all.by_path_.emplace(path, std::move(*config));
+  }
+  return all;
+}
+
+const config::Config& Configurations::of(const std::string& file) const {
+  return by_path_.at(path_of_.at(file));
+}
+
+GivenLaunches::GivenLaunches(const CheckOptions& options) {
+  for (const std::string& text : options.launches) of_command_line_.push_back({text, {}, {}});
+}
+
+void GivenLaunches::add(const std::vector<explore::Audience>& audiences, const config::Config& config) {
+  if (audiences.size() != of_command_line_.size() + config.launches.size()) return;  // the file was not read
+  auto next = audiences.begin();
+  for (Item& item : of_command_line_) item.audience.add(*next++);
+  if (config.launches.empty()) return;
+  std::vector<Item>& items = of_configs_[config.launches.front().pos.file];
+  for (std::size_t i = 0; i < config.launches.size(); ++i, ++next) {
+    if (i == items.size()) items.push_back({config.launches[i].launch, config.launches[i].pos, {}});
+    items[i].audience.add(*next);
+  }
+}
+
+bool GivenLaunches::reportMistakes() const {
+  bool is_right = true;
+  const auto report = [&](const Item& item) {
+    const Result<LaunchText> launch = parseLaunchText(item.text, Block::kNeeded);
+    HANDOFF_CHECK(launch.hasValue());
+    for (const Error& mistake : item.audience.mistakes(*launch, item.pos)) {
+      std::cerr << (item.pos.file.empty() ? "handoff: error: --launch: " + mistake.message
+                                          : toString(mistake))
+                << "\n";
+      is_right = false;
+    }
+  };
+  for (const Item& item : of_command_line_) report(item);
+  for (const auto& [path, items] : of_configs_)
+    for (const Item& item : items) report(item);
+  return is_right;
+}
+
+}  // namespace handoff::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading .handoff.yaml with LLVM's YAML I/O, which knows the position of every node.
+#include "analyzer/config/config.h"
+
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/YAMLTraits.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "analyzer/support/launch_text.h"
+#include "analyzer/support/text.h"
+
+namespace handoff::config {
+namespace {
+
+/// Values whose scalars are checked while the reader still knows where they stand.
+struct LaunchValue {
+  std::string text;
+};
+struct Glob {
+  std::string text;
+};
+struct Positive {
+  unsigned value = 0;
+};
+
+struct LaunchEntry {
+  Glob kernel;
+  LaunchValue launch;
+  llvm::SMLoc loc;
+};
+struct BudgetEntry {
+  std::optional<Positive> seconds, paths, memory;
+};
+struct FileContent {
+  std::vector<LaunchEntry> launches;
+  BudgetEntry budget;
+};
+
+constexpr std::string_view kAllKeys[] = {"launches", "budget", "kernel", "launch",
+                                         "seconds",  "paths",  "memory"};
+
+}  // namespace
+}  // namespace handoff::config
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::LaunchEntry)
+
+namespace llvm::yaml {
+
+using namespace handoff::config;  // for the types that the traits are about
+
+template <>
+struct ScalarTraits<LaunchValue> {
+  static void output(const LaunchValue& value, void*, raw_ostream& out) { out << value.text; }
+  static StringRef input(StringRef text, void* context, LaunchValue& value) {
+    value.text = text.str();
+    const auto launch = handoff::parseLaunchText(value.text, handoff::Block::kNeeded);
+    if (launch) return {};
+    std::string& message = *static_cast<std::string*>(context);  // must outlive the call
+    message = launch.error().message;
+    return message;
+  }
+  static QuotingType mustQuote(StringRef) { return QuotingType::Double; }
+};
+
+template <>
+struct ScalarTraits<Glob> {
+  static void output(const Glob& value, void*, raw_ostream& out) { out << value.text; }
+  static StringRef input(StringRef text, void*, Glob& value) {
+    value.text = text.str();
+    return value.text.empty() ? "expected the name of a kernel, where * stands for any text" : StringRef();
+  }
+  static QuotingType mustQuote(StringRef) { return QuotingType::Double; }
+};
+
+template <>
+struct ScalarTraits<Positive> {
+  static void output(const Positive& value, void*, raw_ostream& out) { out << value.value; }
+  static StringRef input(StringRef text, void*, Positive& value) {
+    return text.getAsInteger(10, value.value) || value.value == 0 ? "expected a positive number"
+                                                                  : StringRef();
+  }
+  static QuotingType mustQuote(StringRef) { return QuotingType::None; }
+};
+
+template <>
+struct MappingTraits<LaunchEntry> {
+  static void mapping(IO& io, LaunchEntry& entry) {
+    if (const Node* node = static_cast<Input&>(io).getCurrentNode()) entry.loc = node->getSourceRange().Start;
+    io.mapRequired("kernel", entry.kernel);
+    io.mapRequired("launch", entry.launch);
+  }
+};
+
+template <>
+struct MappingTraits<BudgetEntry> {
+  static void mapping(IO& io, BudgetEntry& budget) {
+    io.mapOptional("seconds", budget.seconds);
+    io.mapOptional("paths", budget.paths);
+    io.mapOptional("memory", budget.memory);
+  }
+};
+
+template <>
+struct MappingTraits<FileContent> {
+  static void mapping(IO& io, FileContent& content) {
+    io.mapOptional("launches", content.launches);
+    io.mapOptional("budget", content.budget);
+  }
+};
+
+}  // namespace llvm::yaml
+
+namespace handoff::config {
+namespace {
+
+struct Reading {
+  std::string file;
+  std::optional<Error> error;
+};
+
+/// Keys that the reader calls unknown are misspelt ones of ours.
+std::string withSuggestion(llvm::StringRef message) {
+  constexpr llvm::StringLiteral kUnknown = "unknown key '";
+  if (!message.starts_with(kUnknown)) return message.str();
+  const std::string word = message.substr(kUnknown.size()).split('\'').first.str();
+  return message.str() + suggestion(word, kAllKeys);
+}
+
+void keepFirst(const llvm::SMDiagnostic& diagnostic, void* context) {
+  Reading& reading = *static_cast<Reading*>(context);
+  if (reading.error || diagnostic.getKind() != llvm::SourceMgr::DK_Error) return;
+  const int line = diagnostic.getLineNo(), column = diagnostic.getColumnNo();
+  reading.error = Error{withSuggestion(diagnostic.getMessage()),
+                        {reading.file, line > 0 ? static_cast<std::uint32_t>(line) : 0,
+                         column >= 0 ? static_cast<std::uint32_t>(column) + 1 : 0}};
+}
+
+std::uint32_t lineOf(std::string_view text, llvm::SMLoc loc) {
+  if (!loc.isValid()) return 0;
+  const std::size_t offset = std::min(static_cast<std::size_t>(loc.getPointer() - text.data()), text.size());
+  return 1 + static_cast<std::uint32_t>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
+std::optional<unsigned> numberOf(const std::optional<Positive>& value) {
+  return value ? std::optional(value->value) : std::nullopt;
+}
+
+/// Nothing but blanks and comments: a file that is about to be written.
+bool isEmpty(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::size_t start = text.substr(0, end).find_first_not_of(" \t\r");
+    if (start != std::string_view::npos && text[start] != '#') return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Config> parse(std::string_view text, const std::string& file) {
+  if (isEmpty(text)) return Config{};
+  Reading reading{file, std::nullopt};
+  std::string message;
+  FileContent content;
+  llvm::yaml::Input input(llvm::StringRef(text.data(), text.size()), &message, keepFirst, &reading);
+  input >> content;
+  if (reading.error) return *reading.error;
+  if (input.error()) return Error{"is no YAML", {file, 0, 0}};
+  Config config;
+  for (const LaunchEntry& entry : content.launches)
+    config.launches.push_back({entry.kernel.text, entry.launch.text, {file, lineOf(text, entry.loc), 0}});
+  config.budget = {numberOf(content.budget.seconds), numberOf(content.budget.paths),
+                   numberOf(content.budget.memory)};
+  return config;
+}
+
+Result<Config> load(const std::string& file) {
+  const auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer) return Error{"cannot be read: " + buffer.getError().message(), {file, 0, 0}};
+  return parse(std::string_view((*buffer)->getBufferStart(), (*buffer)->getBufferSize()), file);
+}
+
+std::optional<std::string> findFor(const std::string& file) {
+  std::error_code failed;
+  const std::filesystem::path start = std::filesystem::absolute(file, failed).lexically_normal();
+  if (failed) return std::nullopt;
+  for (std::filesystem::path folder = start.parent_path();; folder = folder.parent_path()) {
+    const std::filesystem::path candidate = folder / kFileName;
+    if (std::filesystem::exists(candidate, failed)) return candidate.string();
+    if (folder == folder.parent_path()) return std::nullopt;
+  }
+}
+
+}  // namespace handoff::config

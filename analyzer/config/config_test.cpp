@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace handoff::config {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Config parsed(const std::string& text) {
+  Result<Config> config = parse(text, "c.yaml");
+  if (config) return *config;
+  ADD_FAILURE() << toString(config.error());
+  return {};
+}
+
+/// "line: message" of the error; "" without one.
+std::string mistake(const std::string& text) {
+  const Result<Config> config = parse(text, "c.yaml");
+  if (config) return "";
+  EXPECT_EQ(config.error().pos.file, "c.yaml");
+  return std::to_string(config.error().pos.line) + ": " + config.error().message;
+}
+
+TEST(Config, LaunchesAndBudget) {
+  const Config config = parsed(
+      "# ours\n"
+      "launches:\n"
+      "  - {kernel: \"ring_*\", launch: \"block=128 K=64\"}\n"
+      "  - kernel: \"*\"\n"
+      "    launch: block=32x2 grid=4\n"
+      "budget: {seconds: 10, memory: 512}\n");
+  ASSERT_THAT(config.launches, SizeIs(2));
+  EXPECT_EQ(config.launches[0].kernel, "ring_*");
+  EXPECT_EQ(config.launches[0].launch, "block=128 K=64");
+  EXPECT_EQ(config.launches[0].pos.file, "c.yaml");
+  EXPECT_EQ(config.launches[0].pos.line, 3u);
+  EXPECT_EQ(config.launches[1].pos.line, 4u);
+  EXPECT_EQ(config.budget.seconds, 10u);
+  EXPECT_EQ(config.budget.paths, std::nullopt);
+  EXPECT_EQ(config.budget.memory_mb, 512u);
+}
+
+TEST(Config, EmptyFilesSayNothing) {
+  for (const char* text : {"", "\n\n", "# later\n", "   # later"})
+    EXPECT_THAT(parsed(text).launches, IsEmpty()) << text;
+}
+
+TEST(Config, UnknownKeysAreErrorsWithASuggestion) {
+  EXPECT_EQ(mistake("budget: {seconds: 3}\nlaunchs: []\n"),
+            "2: unknown key 'launchs'; did you mean 'launches'?");
+  EXPECT_EQ(mistake("budget:\n  second: 3\n"), "2: unknown key 'second'; did you mean 'seconds'?");
+  EXPECT_EQ(mistake("launches:\n  - {kernel: k, launch: block=1, kernal: x}\n"),
+            "2: unknown key 'kernal'; did you mean 'kernel'?");
+  EXPECT_EQ(mistake("something: 3\n"), "1: unknown key 'something'");
+}
+
+TEST(Config, MalformedLaunchIsTheErrorOfTheCommandLine) {
+  EXPECT_EQ(mistake("launches:\n  - kernel: k\n    launch: block=many\n"),
+            "3: 'block=many': expected up to three positive numbers, as 128 or 32x8");
+  EXPECT_THAT(mistake("launches:\n  - {kernel: k, launch: K=3}\n"), HasSubstr("2: a launch needs its block"));
+}
+
+TEST(Config, ValuesOfTheWrongKind) {
+  EXPECT_THAT(mistake("budget: {seconds: soon}"), HasSubstr("1: expected a positive number"));
+  EXPECT_THAT(mistake("budget: {paths: 0}"), HasSubstr("expected a positive number"));
+  EXPECT_THAT(mistake("budget: {memory: -1}"), HasSubstr("expected a positive number"));
+  EXPECT_THAT(mistake("budget: {memory: 99999999999}"), HasSubstr("expected a positive number"));
+  EXPECT_THAT(mistake("launches:\n  - {kernel: \"\", launch: block=1}"), HasSubstr("2: expected the name"));
+  EXPECT_THAT(mistake("launches:\n  - {kernel: k}\n"), HasSubstr("missing required key 'launch'"));
+  EXPECT_THAT(mistake("launches:\n  kernel: k\n"), HasSubstr("2: "));
+  EXPECT_THAT(mistake("- a\n- b\n"), HasSubstr("1: "));
+  EXPECT_NE(mistake("launches: [\n"), "");
+  EXPECT_NE(mistake("just words\n"), "");
+}
+
+TEST(Config, KeysComeOnce) {
+  EXPECT_THAT(mistake("budget: {seconds: 3}\nbudget: {seconds: 4}\n"), HasSubstr("2: "));
+}
+
+class ConfigFiles : public testing::Test {
+ protected:
+  ConfigFiles()
+      : folder_(std::filesystem::temp_directory_path() / ("handoff_config" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_ / "a/b");
+  }
+  ~ConfigFiles() override { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(ConfigFiles, TheNearestFolderCounts) {
+  const std::string file = (folder_ / "a/b/k.cu").string();
+  const std::string outer = write(".handoff.yaml", "");
+  EXPECT_EQ(findFor(file), outer);
+  const std::string inner = write("a/.handoff.yaml", "");
+  EXPECT_EQ(findFor(file), inner);
+  EXPECT_EQ(findFor((folder_ / "a/b/../../k.cu").string()), outer);
+}
+
+TEST_F(ConfigFiles, UnreadableFileIsAnError) {
+  EXPECT_FALSE(load((folder_ / "none.yaml").string()).hasValue());
+  std::filesystem::create_directories(folder_ / "a/.handoff.yaml");
+  EXPECT_FALSE(load((folder_ / "a/.handoff.yaml").string()).hasValue()) << "a folder";
+}
+
+}  // namespace
+}  // namespace handoff::config

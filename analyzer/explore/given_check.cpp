@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks on launches and tensor maps that users give.
+#include "analyzer/explore/given_check.h"
+
+#include <algorithm>
+
+#include "analyzer/diagnose/names.h"
+#include "analyzer/explore/annotations.h"
+#include "analyzer/explore/configured.h"
+#include "analyzer/explore/scenario.h"
+#include "analyzer/explore/tensor_maps.h"
+#include "analyzer/support/text.h"
+
+namespace handoff::explore {
+namespace {
+
+using frontend::KernelDecl;
+using frontend::ParamField;
+using frontend::SourceComment;
+
+void addParameters(const KernelDecl& decl, std::set<std::string, std::less<>>& names) {
+  for (const ParamField& field : decl.fields)
+    if (field.kind == ParamField::Kind::kInteger || field.kind == ParamField::Kind::kOther)
+      names.insert(field.name);
+}
+
+std::vector<Error> unknownNames(const LaunchText& launch, const std::set<std::string, std::less<>>& known,
+                                std::string_view of, const SourcePos& pos) {
+  std::vector<std::string_view> candidates = launchFieldNames();
+  candidates.insert(candidates.end(), known.begin(), known.end());
+  std::vector<Error> mistakes;
+  for (const auto& [name, value] : launch.parameters) {
+    if (known.count(name) != 0) continue;
+    mistakes.push_back({"'" + name + "=" + std::to_string(value) + "': " + std::string(of) +
+                            " has an integer parameter of this name" + suggestion(name, candidates),
+                        pos});
+  }
+  return mistakes;
+}
+
+void checkLaunch(const frontend::Unit& unit, const SourceComment& comment, const Annotation& annotation,
+                 std::vector<Error>& mistakes) {
+  const Result<LaunchText> launch = parseLaunchText(annotation.text, Block::kOptional);
+  if (!launch) {
+    mistakes.push_back({"handoff: launch: " + launch.error().message, annotation.pos});
+    return;
+  }
+  std::set<std::string, std::less<>> names;
+  const std::vector<const KernelDecl*> kernels = kernelsBelow(unit, comment);
+  for (const KernelDecl* decl : kernels) addParameters(*decl, names);
+  if (kernels.empty()) return;  // of a template without instances, the parameters are not known
+  for (Error& error : unknownNames(*launch, names, "no kernel below", annotation.pos))
+    mistakes.push_back({"handoff: launch: " + error.message, error.pos});
+}
+
+}  // namespace
+
+std::vector<Error> commentMistakes(const frontend::Unit& unit) {
+  std::vector<Error> mistakes;
+  for (const SourceComment& comment : unit.comments) {
+    for (const Annotation& annotation : annotationsIn(comment, "launch"))
+      checkLaunch(unit, comment, annotation, mistakes);
+    for (const Annotation& annotation : annotationsIn(comment, "tensormap"))
+      if (std::optional<Error> mistake = tensorMapMistake(kernelsBelow(unit, comment), annotation))
+        mistakes.push_back(std::move(*mistake));
+  }
+  return mistakes;
+}
+
+void Audience::add(const frontend::Unit& unit, std::string_view glob, std::string_view filter) {
+  for (const ptx::Function& function : unit.module.functions) {
+    if (!function.is_kernel || function.is_declaration) continue;
+    const auto decl = std::find_if(unit.kernels.begin(), unit.kernels.end(),
+                                   [&](const KernelDecl& d) { return isSameKernel(d.name, function.name); });
+    const std::string demangled = diagnose::demangle(function.name);
+    const bool is_wanted =
+        function.name.find(filter) != std::string::npos || demangled.find(filter) != std::string::npos;
+    const std::string& pretty =
+        decl != unit.kernels.end() && !decl->pretty.empty() ? decl->pretty : demangled;
+    if (!is_wanted || !isKernelCalled(glob, function.name, pretty)) continue;
+    has_kernels_ = true;
+    has_unknown_ |= decl == unit.kernels.end();
+    if (decl != unit.kernels.end()) addParameters(*decl, parameters_);
+  }
+}
+
+void Audience::add(const Audience& other) {
+  parameters_.insert(other.parameters_.begin(), other.parameters_.end());
+  has_kernels_ |= other.has_kernels_;
+  has_unknown_ |= other.has_unknown_;
+}
+
+std::vector<Error> Audience::mistakes(const LaunchText& launch, const SourcePos& pos) const {
+  if (!has_kernels_ || has_unknown_) return {};
+  return unknownNames(launch, parameters_, "no kernel that it is for", pos);
+}
+
+}  // namespace handoff::explore

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes in what users give: a launch or a tensor map that is not of its form, or that names what no kernel
+// has. Nothing that was meant to fix a value may pass by unseen.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/explore/analyze.h"
+#include "analyzer/support/launch_text.h"
+
+namespace handoff::explore {
+
+/// Of the comments of a unit, in the order of the comments. A comment above several kernels, or several
+/// instances of one, has to be right for one of them.
+std::vector<Error> commentMistakes(const frontend::Unit& unit);
+
+/// The parameters of all kernels that a launch given for many is meant for. Kernels of several units may be
+/// joined before the launch is judged.
+class Audience {
+ public:
+  /// Adds the kernels of a unit whose names contain `filter` and match `glob`.
+  void add(const frontend::Unit& unit, std::string_view glob, std::string_view filter);
+  void add(const Audience& other);
+
+  /// Names in the launch that are no parameters of any kernel; none as long as there is no kernel, or one
+  /// whose parameters are not known.
+  std::vector<Error> mistakes(const LaunchText& launch, const SourcePos& pos) const;
+
+ private:
+  std::set<std::string, std::less<>> parameters_;
+  bool has_kernels_ = false;
+  bool has_unknown_ = false;  ///< a kernel without a declaration, as in PTX
+};
+
+}  // namespace handoff::explore
