@@ -27,7 +27,7 @@ using diagnose::Verdict;
 namespace {
 
 /// Per kernel: repairs are a service, not the verdict.
-constexpr double kMaxRepairSeconds = 1.0;
+constexpr double kMaxRepairSeconds = 2.0;
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -79,6 +79,7 @@ class KernelAnalysis {
       addLimit({limit.reason, positionOf(*program, unit_.file, limit.instr)});
     }
     for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
+    repairAll(*program);
     reportMissingClobbers(unit_, *program, report_);
     reportRegisterHazards(*program, report_);
   }
@@ -129,9 +130,7 @@ class KernelAnalysis {
   /// True when a branch was decided whose condition is not known.
   bool runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
-    const auto run_start = std::chrono::steady_clock::now();
     machine::Outcome outcome = machine::run(program, scenario.launch, options);
-    const double run_seconds = secondsSince(run_start);
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
     const bool is_assumed = outcome.assumed_from != 0;
@@ -149,16 +148,19 @@ class KernelAnalysis {
       }
       auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
       if (!seen_.insert(std::move(key)).second) continue;
-      // Each try is a run of its own; a long kernel gets few of them.
-      const bool has_time = repair_seconds_ + run_seconds < kMaxRepairSeconds;
-      if (options_.try_repairs && has_time) {
-        const auto repair_start = std::chrono::steady_clock::now();
-        diagnosis.finding.repair = tryRepairs(run, options, diagnosis, all);
-        repair_seconds_ += secondsSince(repair_start);
-      }
       report_.findings.push_back(diagnosis.finding);
+      to_repair_.push_back({std::move(diagnosis), report_.findings.size() - 1, inputs_.size()});
     }
+    inputs_.push_back({scenario.launch, options, scenario.names});
     return is_assumed;
+  }
+
+  // Once all inputs are known: a repair has to hold under each of them.
+  void repairAll(const machine::Program& program) {
+    if (!options_.try_repairs || to_repair_.empty()) return;
+    Repairer repairer(program, inputs_, unit_.producer == frontend::Producer::kPtxFile ? "" : unit_.file,
+                      {.seconds = kMaxRepairSeconds});
+    for (const ToRepair& open : to_repair_) report_.findings[open.finding].repair = repairer.repair(open.diagnosis, open.input);
   }
 
   // Conflicts with a read whose value goes nowhere are no defect.
@@ -221,7 +223,12 @@ class KernelAnalysis {
   const frontend::KernelDecl* decl_ = nullptr;
   KernelReport report_;
   std::optional<machine::Program> whole_program_;
-  double repair_seconds_ = 0;
+  struct ToRepair {
+    Diagnosis diagnosis;
+    std::size_t finding = 0, input = 0;  ///< into report_.findings and inputs_
+  };
+  std::vector<Input> inputs_;
+  std::vector<ToRepair> to_repair_;
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> seen_;
 };
 

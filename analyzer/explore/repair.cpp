@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits on the program, and their check.
+// Candidates against all inputs.
 #include "analyzer/explore/repair.h"
 
 #include <algorithm>
-#include <set>
+#include <chrono>
 
 #include "analyzer/machine/machine.h"
 
@@ -14,79 +14,78 @@ using diagnose::Edit;
 
 namespace {
 
-constexpr std::size_t kMaxTries = 4;
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& total) : total_(total) {}
+  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
 
-void shiftTargets(ptx::Operand& operand, std::uint32_t at) {
-  if (operand.kind == ptx::Operand::Kind::kLabel && operand.target > at) ++operand.target;
-  for (ptx::Operand& element : operand.elements) shiftTargets(element, at);
-}
-
-ptx::Operand immediate(std::int64_t value) {
-  ptx::Operand operand;
-  operand.kind = ptx::Operand::Kind::kImmediate;
-  operand.imm = value;
-  return operand;
-}
-
-/// What a finding is about, in terms that survive an insertion.
-using Key = std::tuple<std::string, std::uint32_t, std::uint32_t>;
-
-Key keyOf(const Diagnosis& diagnosis, const Edit* applied) {
-  const auto original = [&](std::uint32_t instr) {
-    const bool shifted = applied != nullptr && applied->kind == Edit::Kind::kInsertBefore && instr > applied->at;
-    return shifted ? instr - 1 : instr;
-  };
-  return {diagnosis.finding.rule, original(diagnosis.primary_instr), original(diagnosis.secondary_instr)};
-}
+ private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
-ptx::Function applyEdit(const ptx::Function& function, const Edit& edit) {
-  ptx::Function changed = function;
-  if (edit.at >= changed.instructions.size()) return changed;
-  if (edit.kind == Edit::Kind::kSetImmediate) {
-    if (!changed.instructions[edit.at].operands.empty()) changed.instructions[edit.at].operands[0] = immediate(edit.immediate);
-    return changed;
+Repairer::Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, Budget budget)
+    : program_(program), inputs_(std::move(inputs)), statements_(program, std::move(file)), budget_(budget),
+      baselines_(inputs_.size()) {}
+
+const Repairer::Baseline& Repairer::baseline(std::size_t input) {
+  std::optional<Baseline>& known = baselines_[input];
+  if (known) return *known;
+  known.emplace();
+  const Input& in = inputs_[input];
+  const machine::Outcome outcome = machine::run(program_, in.launch, in.options);
+  for (const Diagnosis& met : diagnose::diagnose({program_, in.launch, outcome, in.names})) {
+    known->findings.insert({met.finding.rule, met.primary_instr, met.secondary_instr});
   }
-  for (ptx::Instruction& instr : changed.instructions) {
-    for (ptx::Operand& operand : instr.operands) shiftTargets(operand, edit.at);
-  }
-  for (ptx::BranchTable& table : changed.branch_tables) {
-    for (ptx::InstrIndex& target : table.targets) target += target > edit.at ? 1 : 0;
-  }
-  for (ptx::Label& label : changed.labels) label.target += label.target > edit.at ? 1 : 0;
-  ptx::Instruction inserted;
-  inserted.opcode = edit.opcode;
-  inserted.decoded = &ptx::decode(edit.opcode);
-  inserted.loc = changed.instructions[edit.at].loc;
-  if (edit.has_immediate) inserted.operands.push_back(immediate(edit.immediate));
-  changed.instructions.insert(changed.instructions.begin() + edit.at, std::move(inserted));
-  return changed;
+  for (const machine::RunLimit& limit : outcome.limits) known->limits.insert(limit.reason);
+  return *known;
 }
 
-std::optional<diagnose::Repair> tryRepairs(const diagnose::Run& run, const machine::RunOptions& options,
-                                           const Diagnosis& diagnosis, const std::vector<Diagnosis>& all) {
-  std::set<Key> before;
-  for (const Diagnosis& other : all) before.insert(keyOf(other, nullptr));
+bool Repairer::helps(const Edited& edited, const Diagnosis& diagnosis, std::size_t first) {
+  ptx::Module module = *program_.module;
+  module.functions.clear();
+  module.locations = program_.locations;
+  const Result<machine::Program> program = machine::buildProgram(module, edited.function);
+  if (!program) return false;
+  const auto original = [&](std::uint32_t instr) {
+    // What happens at an insertion was not there before.
+    return instr < edited.origin.size() ? edited.origin[instr] : Edited::kInserted;
+  };
+  const Key own{diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr};
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    // The input that showed the finding first: it is the one that refutes most candidates.
+    const std::size_t index = i == 0 ? first : i <= first ? i - 1 : i;
+    const Baseline& before = baseline(index);
+    const Input& in = inputs_[index];
+    machine::RunOptions options = in.options;
+    options.max_seconds = std::min(options.max_seconds, budget_.seconds);
+    const machine::Outcome outcome = machine::run(*program, in.launch, options);
+    for (const machine::RunLimit& limit : outcome.limits) {
+      if (!before.limits.contains(limit.reason)) return false;
+    }
+    for (const Diagnosis& left : diagnose::diagnose({*program, in.launch, outcome, in.names})) {
+      const Key key{left.finding.rule, original(left.primary_instr), original(left.secondary_instr)};
+      if (key == own || !before.findings.contains(key)) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<diagnose::Repair> Repairer::repair(const Diagnosis& diagnosis, std::size_t input) {
+  const Stopwatch stopwatch(spent_);
+  const auto start = std::chrono::steady_clock::now();
   std::size_t tries = 0;
   for (const Edit& edit : diagnosis.edits) {
-    if (++tries > kMaxTries) break;
-    ptx::Module module = *run.program.module;
-    module.functions.clear();
-    module.locations = run.program.locations;
-    const ptx::Function changed = applyEdit(run.program.function, edit);
-    const Result<machine::Program> program = machine::buildProgram(module, changed);
-    if (!program) continue;
-    const machine::Outcome outcome = machine::run(*program, run.launch, options);
-    const diagnose::Run repaired{*program, run.launch, outcome, run.names};
-    bool helps = true;
-    for (const Diagnosis& left : diagnose::diagnose(repaired)) {
-      const Key key = keyOf(left, &edit);
-      helps &= before.contains(key) && key != keyOf(diagnosis, nullptr);
-    }
-    if (!helps) continue;
-    const std::uint32_t at = std::min<std::uint32_t>(edit.at, static_cast<std::uint32_t>(run.program.function.instructions.size() - 1));
-    return diagnose::Repair{edit.description, run.program.stackOf(at), edit.source_text};
+    const double seconds = spent_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (++tries > budget_.tries || seconds > budget_.seconds) break;
+    const std::optional<Edited> edited = applyEdit(program_, statements_, edit);
+    if (!edited || !helps(*edited, diagnosis, input)) continue;
+    const std::uint32_t at = edit.changes.front().at;
+    return diagnose::Repair{edit.description, program_.stackOf(at), {}};
   }
   return std::nullopt;
 }

@@ -60,8 +60,7 @@ json::Object witnessObject(const diagnose::Witness& witness, const Paths& paths)
 
 json::Value repairValue(const std::optional<diagnose::Repair>& repair, const Paths& paths) {
   if (!repair) return nullptr;
-  json::Object object{{"description", text(repair->description)},
-                      {"insert_before", text(repair->insert_before)}};
+  json::Object object{{"description", text(repair->description)}};
   addPosition(object, paths.ownPos(repair->stack), paths);
   return object;
 }

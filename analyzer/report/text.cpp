@@ -111,10 +111,8 @@ void renderWitness(TextWriter& out, const diagnose::Finding& finding, const std:
 void renderRepair(TextWriter& out, const diagnose::Repair& repair, const std::string& file) {
   const SourcePos pos = out.paths().ownPos(repair.stack);
   const std::string where = out.shortPosition(pos, file);
-  const std::string place = where.empty() ? "" : repair.insert_before.empty() ? " (" + where + ")" : " before " + where;
+  const std::string place = where.empty() ? "" : " (" + where + ")";
   field(out, "fix", repair.description + place + "; re-run with it, the finding is gone");
-  if (!repair.insert_before.empty())
-    out.line("           " + out.styled(Style::kGood, "+ " + repair.insert_before));
 }
 
 void renderFinding(TextWriter& out, const diagnose::Finding& finding) {
