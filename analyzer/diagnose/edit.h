@@ -40,6 +40,8 @@ struct Change {
 struct Edit {
   std::vector<Change> changes{};
   std::string description{};  ///< "insert __syncthreads()"
+  /// It takes away or weakens something: an arrival, a branch, a count. Where other findings stay, that proves nothing.
+  bool is_bold = false;
 };
 
 }  // namespace handoff::diagnose

@@ -34,7 +34,12 @@ void EditBuilder::add(std::vector<Change> changes, std::string description) {
   const auto same = [&](const Edit& edit) {
     return std::equal(edit.changes.begin(), edit.changes.end(), changes.begin(), changes.end(), isSame);
   };
-  if (std::none_of(edits_.begin(), edits_.end(), same)) edits_.push_back({std::move(changes), std::move(description)});
+  if (std::any_of(edits_.begin(), edits_.end(), same)) return;
+  const bool is_bold = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
+    return change.kind == Change::Kind::kDelete || change.kind == Change::Kind::kSetOperand ||
+           change.kind == Change::Kind::kFlipOperand || change.kind == Change::Kind::kPhaseBit;
+  });
+  edits_.push_back({std::move(changes), std::move(description), is_bold});
 }
 
 Change EditBuilder::at(Spot spot, std::string opcode, std::vector<ptx::Operand> operands) {
@@ -99,6 +104,43 @@ std::string EditBuilder::replaced(std::string_view opcode, std::string_view old,
   const std::size_t found = text.find(old);
   if (found != std::string::npos) text.replace(found, old.size(), part);
   return text;
+}
+
+std::optional<std::int64_t> EditBuilder::constantOf(const ptx::Operand& operand) const {
+  if (operand.kind == ptx::Operand::Kind::kImmediate) return operand.imm;
+  if (operand.kind != ptx::Operand::Kind::kRegister) return std::nullopt;
+  std::optional<std::int64_t> value;
+  for (const ptx::Instruction& other : run_.program.function.instructions) {
+    const unsigned count = ptx::destinationCount(*other.decoded, other.operands.size());
+    for (unsigned d = 0; d < count; ++d) {
+      const ptx::Operand& written = other.operands[d];
+      if (written.kind != ptx::Operand::Kind::kRegister || written.reg != operand.reg) continue;
+      const bool is_move = other.decoded->modifiers[0] == "mov" && !other.guard &&
+                           other.operands.back().kind == ptx::Operand::Kind::kImmediate;
+      if (value || !is_move) return std::nullopt;
+      value = other.operands.back().imm;
+    }
+  }
+  return value;
+}
+
+void EditBuilder::changeParity(std::uint32_t wait) {
+  const ptx::Instruction& instr = instruction(wait);
+  if (!instr.decoded->has("parity") || instr.operands.size() < 3) return;
+  add({ofKind(Change::Kind::kFlipOperand, wait, 2)}, "wait for the other parity");
+  if (const std::optional<std::int64_t> parity = constantOf(instr.operands[2])) {
+    add({ofKind(Change::Kind::kPhaseBit, wait, 2, *parity)}, "keep a phase bit for the parity, and flip it after every wait");
+    add({ofKind(Change::Kind::kPhaseBit, wait, 2, *parity ^ 1)},
+        "keep a phase bit for the parity, and flip it after every wait; it starts at " + std::to_string(*parity ^ 1));
+  }
+}
+
+void EditBuilder::retryPolls() {
+  for (std::uint32_t i = 0; i < run_.program.function.instructions.size(); ++i) {
+    const std::string_view opcode = instruction(i).opcode;
+    const bool is_poll = opcode.starts_with("mbarrier.try_wait") || opcode.starts_with("mbarrier.test_wait");
+    if (is_poll) add({ofKind(Change::Kind::kRetry, i)}, "repeat the poll of the mbarrier until it is true");
+  }
 }
 
 std::vector<std::uint32_t> EditBuilder::branchesAround(std::uint32_t instr) const {

@@ -2,7 +2,7 @@
 // What candidate repairs are put together from: places in the program, and changes there.
 #pragma once
 
-#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +53,13 @@ class EditBuilder {
   /// `opcode` without ".part", or with ".part" in place of ".old".
   static std::string without(std::string_view opcode, std::string_view part);
   static std::string replaced(std::string_view opcode, std::string_view old, std::string_view part);
+
+  /// The value of an operand that is an immediate, or a register that is set once, to an immediate.
+  std::optional<std::int64_t> constantOf(const ptx::Operand& operand) const;
+  /// Another parity for a wait, or a bit that keeps it.
+  void changeParity(std::uint32_t wait);
+  /// Polls whose answer may be ignored.
+  void retryPolls();
 
   /// Branches that jump over an instruction, innermost first: where its threads part from the others.
   std::vector<std::uint32_t> branchesAround(std::uint32_t instr) const;

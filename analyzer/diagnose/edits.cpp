@@ -172,7 +172,6 @@ class Editor {
     if (conflict_.space == ptx::Space::kShared && conflict_.address >= machine::kTensorBase) return tensorWait();
     const bool copy_first = machine::isCopy(kindOf(conflict_.first)) && !conflict_.first_reads;
     const bool is_bulk = isBulk(conflict_.first) || isBulk(conflict_.second);
-    retryPolls();
     if (!is_bulk) {
       std::vector<Spot> spots;
       // The barrier that follows the copy is where its data is meant to be handed over.
@@ -188,17 +187,10 @@ class Editor {
         build_.add({build_.waitAll(spot), build_.barrier(spot)}, "insert cp.async.wait_all and __syncthreads()");
       }
     }
+    // A poll is no wait: its answer may be false.
+    if (is_bulk) build_.retryPolls();
     // Some threads have waited, and a barrier takes the others along.
     synchronize(copy_first ? first_ : second_, copy_first ? second_ : first_);
-  }
-
-  // A poll is no wait: its answer may be false.
-  void retryPolls() {
-    for (const Access access : {conflict_.second, conflict_.first}) {
-      const EventId wait = lastOf(run_, 0, access.event, access, [](EventKind kind) { return kind == EventKind::kMbarrierWait; });
-      if (wait == 0) continue;
-      build_.add({build_.ofKind(Change::Kind::kRetry, build_.instrOf(wait))}, "repeat the poll of the mbarrier until it is true");
-    }
   }
 
   void tensorWait() {
@@ -318,13 +310,7 @@ class Editor {
     remember(staleWait(conflict_, run_.outcome));
     remember(lastOf(run_, 0, conflict_.second.event, conflict_.second, isWait));
     remember(lastOf(run_, 0, conflict_.first.event, conflict_.first, isWait));
-    for (const std::uint32_t at : waits) {
-      if (!build_.opcodeHas(at, "parity")) continue;
-      build_.add({build_.ofKind(Change::Kind::kFlipOperand, at, 2)}, "wait for the other parity");
-      if (build_.instruction(at).operands[2].kind != ptx::Operand::Kind::kImmediate) continue;
-      build_.add({build_.ofKind(Change::Kind::kPhaseBit, at, 2, build_.instruction(at).operands[2].imm)},
-                 "keep a phase bit for the parity, and flip it after every wait");
-    }
+    for (const std::uint32_t at : waits) build_.changeParity(at);
   }
 
   const Run& run_;

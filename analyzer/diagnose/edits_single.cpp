@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidate repairs of findings about one operation, and of hangs: counts, parities, places.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "analyzer/diagnose/edit_builder.h"
@@ -26,9 +27,9 @@ class SingleEditor {
     const std::uint32_t at = run_.program.ops[misuse.op].instr;
     switch (misuse.kind) {
       case Misuse::Kind::kByteMismatch:
-        expectBytes(misuse.value, at);
         everyLane(misuse);
         multicast();
+        expectBytes(misuse.value, at);
         break;
       case Misuse::Kind::kUndrainedAtExit: drain(at, /*is_read=*/true); break;
       case Misuse::Kind::kUndrainedAtSignal: drainAtSignal(misuse); break;
@@ -90,6 +91,7 @@ class SingleEditor {
     const std::uint32_t at = run_.program.ops[std::min<std::size_t>(stuck.op, run_.program.ops.size() - 1)].instr;
     switch (stuck.kind) {
       case Stuck::Kind::kCtaBarrier:
+        allBarrierCounts();
         barrierCounts(at, {stuck.arrived, run_.launch.threads() - std::min(run_.outcome.exited_threads, run_.launch.threads())});
         break;
       case Stuck::Kind::kMbarrier: mbarrier(stuck, at); break;
@@ -124,17 +126,43 @@ class SingleEditor {
     for (const std::uint32_t i : executed(EventKind::kMbarrierArrive)) {
       if (build_.opcodeHas(i, "expect_tx")) places.push_back(i);
     }
+    unguard(reported);
+    // The first phase may have been met before all of its bytes; what a barrier gets in all is right where it has one.
+    std::map<std::uint64_t, std::uint64_t> totals;
+    std::set<std::uint64_t> sums = {bytes};
+    for (EventId id = 1; id < run_.outcome.log.end(); ++id) {
+      for (unsigned lane = 0; lane < machine::kWarpSize; ++lane) {
+        const machine::AsyncOp* op = machine::isCopy(run_.outcome.log[id].kind) ? run_.outcome.log.findOp(id, lane) : nullptr;
+        if (op != nullptr && op->barrier_address != 0) totals[op->barrier_address] += op->bytes;
+      }
+    }
+    for (const auto& [barrier, total] : totals) sums.insert(total);
     std::stable_partition(places.begin(), places.end(), [&](std::uint32_t i) { return i == reported; });
+    constexpr std::size_t kMaxSums = 4;
+    if (sums.size() > kMaxSums) sums = {bytes};
     for (const std::uint32_t i : places) {
       const auto last = static_cast<std::uint32_t>(build_.instruction(i).operands.size() - 1);
-      build_.add({EditBuilder::setOperand(i, last, static_cast<std::int64_t>(bytes))},
-                 "expect " + number(bytes) + " bytes, which is what the copies of the phase bring");
+      for (const std::uint64_t sum : sums) {
+        build_.add({EditBuilder::setOperand(i, last, static_cast<std::int64_t>(sum))},
+                   "expect " + number(sum) + " bytes, which is what the copies of the phase bring");
+      }
+    }
+  }
+
+  // A branch keeps some threads, or some CTAs, from announcing their bytes.
+  void unguard(std::uint32_t copy) {
+    for (const EditBuilder::Arrivals& arrivals : build_.arrivals()) {
+      if (arrivals.instr == copy || !build_.opcodeHas(arrivals.instr, "expect_tx")) continue;
+      const std::vector<std::uint32_t> branches = build_.branchesAround(arrivals.instr);
+      if (!branches.empty()) {
+        build_.add({EditBuilder::ofKind(Change::Kind::kDelete, branches.front())}, "announce the bytes whatever this branch says");
+      }
     }
   }
 
   // All lanes of a warp issue what one was to issue.
   void everyLane(const Misuse& misuse) {
-    if (misuse.wanted == 0 || misuse.value <= misuse.wanted || misuse.value % misuse.wanted != 0) return;
+    if (misuse.value <= misuse.wanted) return;
     for (const std::uint32_t copy : executed(EventKind::kBulk)) {
       build_.add({EditBuilder::ofKind(Change::Kind::kElect, copy)}, "let one lane of the warp issue the copy");
     }
@@ -204,6 +232,11 @@ class SingleEditor {
     for (const std::uint32_t inval : executed(EventKind::kMbarrierInval)) {
       build_.synchronize(build_.spotsBetween(inval, inval), false, false);
       build_.synchronize(build_.spotsBetween(inval, use), false, false);
+      for (const std::uint32_t wait : executed(EventKind::kMbarrierWait)) {
+        if (!build_.opcodeHas(wait, "parity")) continue;
+        build_.add({EditBuilder::ofKind(Change::Kind::kDelete, inval), EditBuilder::ofKind(Change::Kind::kFlipOperand, wait, 2)},
+                   "keep the mbarrier, and wait for its next phase");
+      }
       for (const std::uint32_t init : inits) {
         Change again = EditBuilder::at({inval, true}, build_.instruction(init).opcode, build_.instruction(init).operands);
         build_.add({again}, "initialise the mbarrier again after mbarrier.inval");
@@ -225,6 +258,7 @@ class SingleEditor {
     std::uint64_t sum = 0;
     for (const EditBuilder::Arrivals& arrivals : build_.arrivals()) {
       counts.push_back(arrivals.threads);
+      counts.push_back(arrivals.threads / run_.launch.clusterSize());
       sum += arrivals.threads;
     }
     counts.push_back(sum);
@@ -248,19 +282,10 @@ class SingleEditor {
     }
   }
 
-  void parities(std::uint32_t wait) {
-    if (!build_.opcodeHas(wait, "parity") || build_.instruction(wait).operands.size() < 3) return;
-    build_.add({EditBuilder::ofKind(Change::Kind::kFlipOperand, wait, 2)}, "wait for the other parity");
-    const ptx::Operand& parity = build_.instruction(wait).operands[2];
-    if (parity.kind != ptx::Operand::Kind::kImmediate) return;
-    build_.add({EditBuilder::ofKind(Change::Kind::kPhaseBit, wait, 2, parity.imm)},
-               "keep a phase bit for the parity, and flip it after every wait");
-  }
-
   void phase(const Misuse& misuse, std::uint32_t at) {
     initCounts(misuse.other, {});
-    parities(at);
-    for (const std::uint32_t wait : executed(EventKind::kMbarrierWait)) parities(wait);
+    build_.changeParity(at);
+    for (const std::uint32_t wait : executed(EventKind::kMbarrierWait)) build_.changeParity(wait);
     build_.synchronize(build_.spotsBetween(at, at), false, false);
     build_.add({EditBuilder::barrier({at, true})}, "insert __syncthreads()");
     for (const EditBuilder::Arrivals& arrivals : build_.arrivals()) {
@@ -304,6 +329,21 @@ class SingleEditor {
     build_.synchronize(build_.spotsBetween(at, at), false, false);
   }
 
+  // Barriers that are wrong in the same way: each of them alone would leave the others stuck.
+  void allBarrierCounts() {
+    std::map<std::uint32_t, std::uint64_t> arrived;
+    for (const Stuck& other : run_.outcome.stuck) {
+      if (other.kind == Stuck::Kind::kCtaBarrier) arrived[run_.program.ops[other.op].instr] = other.arrived;
+    }
+    if (arrived.size() < 2) return;
+    std::vector<Change> changes;
+    for (const auto& [at, count] : arrived) {
+      if (count % 32 != 0 || build_.instruction(at).operands.size() < 2) return;
+      changes.push_back(EditBuilder::setOperand(at, 1, static_cast<std::int64_t>(count)));
+    }
+    build_.add(std::move(changes), "let each barrier wait for the threads that come to it");
+  }
+
   void barrierCounts(std::uint32_t at, std::vector<std::uint64_t> counts) {
     const std::vector<ptx::Operand>& operands = build_.instruction(at).operands;
     std::set<std::uint64_t> tried;
@@ -332,12 +372,13 @@ class SingleEditor {
       build_.add({EditBuilder::setOpcode(arrivals.instr, EditBuilder::replaced(opcode, ".arrive", ".arrive.noinc"))},
                  "count the arrival of the copies: cp.async.mbarrier.arrive.noinc");
     }
-    parities(at);
+    build_.changeParity(at);
     initCounts(stuck.init, {stuck.arrived});
+    if (stuck.seen + 2 <= stuck.id) build_.add({EditBuilder::barrier({at, true})}, "insert __syncthreads()");
     arriveDrop();
     multicast();
-    for (const std::uint32_t wait : executed(EventKind::kMbarrierWait)) parities(wait);
-    for (const Stuck& other : run_.outcome.stuck) parities(run_.program.ops[std::min<std::size_t>(other.op, run_.program.ops.size() - 1)].instr);
+    for (const std::uint32_t wait : executed(EventKind::kMbarrierWait)) build_.changeParity(wait);
+    for (const Stuck& other : run_.outcome.stuck) build_.changeParity(run_.program.ops[std::min<std::size_t>(other.op, run_.program.ops.size() - 1)].instr);
   }
 
   void tensormap(std::uint32_t use) {

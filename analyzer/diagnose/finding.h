@@ -54,7 +54,8 @@ struct SourceChange {
 struct Repair {
   std::string description;   ///< "insert cp.async.wait_group 0"
   SourceStack stack;         ///< where
-  std::vector<SourceChange> changes;  ///< the same in the source; empty if that cannot be given
+  std::vector<SourceChange> changes{};  ///< the same in the source; empty if that cannot be given
+  bool is_tested = true;     ///< false: it is about the compiler, and no run can show what it does
 };
 
 struct Finding {

@@ -81,7 +81,7 @@ class KernelAnalysis {
     for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
     repairAll(*program);
     reportMissingClobbers(unit_, *program, report_);
-    reportRegisterHazards(*program, report_);
+    reportRegisterHazards(*program, repairer_ ? &*repairer_ : nullptr, report_);
   }
 
   void runScenario(const machine::Program& program, Scenario scenario) {
@@ -149,7 +149,7 @@ class KernelAnalysis {
       auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
       if (!seen_.insert(std::move(key)).second) continue;
       report_.findings.push_back(diagnosis.finding);
-      to_repair_.push_back({std::move(diagnosis), report_.findings.size() - 1, inputs_.size()});
+      to_repair_.push_back({std::move(diagnosis), inputs_.size()});
     }
     inputs_.push_back({scenario.launch, options, scenario.names});
     return is_assumed;
@@ -157,10 +157,11 @@ class KernelAnalysis {
 
   // Once all inputs are known: a repair has to hold under each of them.
   void repairAll(const machine::Program& program) {
-    if (!options_.try_repairs || to_repair_.empty()) return;
-    Repairer repairer(program, inputs_, unit_.producer == frontend::Producer::kPtxFile ? "" : unit_.file,
-                      {.seconds = kMaxRepairSeconds});
-    for (const ToRepair& open : to_repair_) report_.findings[open.finding].repair = repairer.repair(open.diagnosis, open.input);
+    if (!options_.try_repairs) return;
+    const bool has_source = unit_.producer != frontend::Producer::kPtxFile;
+    repairer_.emplace(program, inputs_, has_source ? unit_.file : "", Repairer::Budget{.seconds = kMaxRepairSeconds});
+    std::vector<std::optional<diagnose::Repair>> repairs = repairer_->repairAll(to_repair_);
+    for (std::size_t i = 0; i < repairs.size(); ++i) report_.findings[i].repair = std::move(repairs[i]);
   }
 
   // Conflicts with a read whose value goes nowhere are no defect.
@@ -223,12 +224,9 @@ class KernelAnalysis {
   const frontend::KernelDecl* decl_ = nullptr;
   KernelReport report_;
   std::optional<machine::Program> whole_program_;
-  struct ToRepair {
-    Diagnosis diagnosis;
-    std::size_t finding = 0, input = 0;  ///< into report_.findings and inputs_
-  };
   std::vector<Input> inputs_;
-  std::vector<ToRepair> to_repair_;
+  std::optional<Repairer> repairer_;
+  std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> seen_;
 };
 

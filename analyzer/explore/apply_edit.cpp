@@ -3,6 +3,7 @@
 #include "analyzer/explore/apply_edit.h"
 
 #include <algorithm>
+#include <variant>
 
 namespace handoff::explore {
 
@@ -119,9 +120,58 @@ class Applier {
     const bool is_before = change.kind == Change::Kind::kInsertBefore;
     for (const Copy& copy : statements_.copiesOf(change.at)) {
       const std::uint32_t place = is_before ? copy.first : copy.last;
-      (is_before ? before_ : after_)[place].push_back({make(change.opcode, change.operands, place), copy});
+      std::vector<Insertion>& list = (is_before ? before_ : after_)[place];
+      ptx::Instruction instruction = make(change.opcode, change.operands, place);
+      bringOperands(instruction, copy, list);
+      list.push_back({std::move(instruction), copy});
     }
     return true;
+  }
+
+  // Compilers compute an operand where it is used first, which may be behind the new place: what it is computed from
+  // comes along. A register with one definition has the same value wherever that is repeated.
+  void bringOperands(const ptx::Instruction& instruction, const Copy& own, std::vector<Insertion>& list) {
+    std::vector<std::uint32_t> needed;
+    for (const ptx::Operand& operand : instruction.operands) collect(operand, needed);
+    std::sort(needed.begin(), needed.end());
+    for (const std::uint32_t i : needed) list.push_back({instructions()[i], own});
+  }
+
+  void collect(const ptx::Operand& operand, std::vector<std::uint32_t>& needed) {
+    constexpr std::size_t kMaxChain = 24;
+    const bool is_register = operand.kind == ptx::Operand::Kind::kRegister ||
+                             (operand.kind == ptx::Operand::Kind::kAddress && operand.base == ptx::Operand::Base::kRegister);
+    if (is_register) {
+      const std::optional<std::uint32_t> definition = onlyDefinition(operand.reg);
+      const bool is_new = definition && std::find(needed.begin(), needed.end(), *definition) == needed.end();
+      if (is_new && needed.size() < kMaxChain) {
+        needed.push_back(*definition);
+        const std::vector<ptx::Operand>& operands = instructions()[*definition].operands;
+        for (std::size_t i = 1; i < operands.size(); ++i) collect(operands[i], needed);
+      }
+    }
+    for (const ptx::Operand& element : operand.elements) collect(element, needed);
+  }
+
+  std::optional<std::uint32_t> onlyDefinition(ptx::RegId reg) {
+    std::optional<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      const ptx::Instruction& instruction = instructions()[i];
+      const unsigned count = ptx::destinationCount(*instruction.decoded, instruction.operands.size());
+      for (unsigned d = 0; d < count; ++d) {
+        if (!writes(instruction.operands[d], reg)) continue;
+        const bool is_simple = std::holds_alternative<ptx::Alu>(instruction.decoded->effect) && !instruction.guard && count == 1;
+        if (found || !is_simple) return std::nullopt;
+        found = i;
+      }
+    }
+    return found;
+  }
+
+  static bool writes(const ptx::Operand& operand, ptx::RegId reg) {
+    if (operand.kind == ptx::Operand::Kind::kRegister && operand.reg == reg) return true;
+    return std::any_of(operand.elements.begin(), operand.elements.end(),
+                       [&](const ptx::Operand& element) { return writes(element, reg); });
   }
 
   bool move(const Change& change) {
@@ -132,7 +182,9 @@ class Applier {
       if (twins[i] >= places[i].first && twins[i] <= places[i].last) return false;
       const bool is_before = change.kind == Change::Kind::kMoveBefore;
       const std::uint32_t place = is_before ? places[i].first : places[i].last;
-      (is_before ? before_ : after_)[place].push_back({instructions()[twins[i]], places[i]});
+      std::vector<Insertion>& list = (is_before ? before_ : after_)[place];
+      bringOperands(instructions()[twins[i]], places[i], list);
+      list.push_back({instructions()[twins[i]], places[i]});
       is_deleted_[twins[i]] = true;
     }
     return true;

@@ -3,8 +3,8 @@
 #include "analyzer/explore/repair.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "analyzer/explore/source_fix.h"
 #include "analyzer/machine/machine.h"
 
 namespace handoff::explore {
@@ -14,22 +14,27 @@ using diagnose::Edit;
 
 namespace {
 
-class Stopwatch {
- public:
-  explicit Stopwatch(double& total) : total_(total) {}
-  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  double& total_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+/// A wait that every run passes by a phase that is long over waits for nothing, and hides what it should have been.
+bool isIdleWait(const Edit& edit, const Edited& edited, const machine::Program& program, const machine::Outcome& outcome) {
+  for (const diagnose::Change& change : edit.changes) {
+    if (change.kind != diagnose::Change::Kind::kFlipOperand && change.kind != diagnose::Change::Kind::kPhaseBit) continue;
+    bool is_idle = true;
+    for (machine::EventId id = 1; id < outcome.log.end(); ++id) {
+      const machine::Event& event = outcome.log[id];
+      const bool is_it = event.kind == machine::EventKind::kMbarrierWait && !event.is_repeat &&
+                         edited.origin[program.ops[event.op].instr] == change.at;
+      is_idle &= !is_it;
+    }
+    if (is_idle) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
 Repairer::Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, Budget budget)
-    : program_(program), inputs_(std::move(inputs)), statements_(program, std::move(file)), budget_(budget),
+    : program_(program), inputs_(std::move(inputs)), file_(std::move(file)),
+      text_(file_.empty() ? SourceText({}) : SourceText::read(file_)), statements_(program, file_, text_), budget_(budget),
       baselines_(inputs_.size()) {}
 
 const Repairer::Baseline& Repairer::baseline(std::size_t input) {
@@ -41,53 +46,81 @@ const Repairer::Baseline& Repairer::baseline(std::size_t input) {
   for (const Diagnosis& met : diagnose::diagnose({program_, in.launch, outcome, in.names})) {
     known->findings.insert({met.finding.rule, met.primary_instr, met.secondary_instr});
   }
+  known->steps = outcome.steps;
   for (const machine::RunLimit& limit : outcome.limits) known->limits.insert(limit.reason);
   return *known;
 }
 
-bool Repairer::helps(const Edited& edited, const Diagnosis& diagnosis, std::size_t first) {
+bool Repairer::isOutOfTime() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > budget_.seconds;
+}
+
+Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
+  const std::optional<Edited> edited = applyEdit(program_, statements_, edit);
+  if (!edited || (open.is_gone && !open.is_gone(*edited))) return Result::kFails;
   ptx::Module module = *program_.module;
   module.functions.clear();
   module.locations = program_.locations;
-  const Result<machine::Program> program = machine::buildProgram(module, edited.function);
-  if (!program) return false;
+  const handoff::Result<machine::Program> program = machine::buildProgram(module, edited->function);
+  if (!program) return Result::kFails;
   const auto original = [&](std::uint32_t instr) {
     // What happens at an insertion was not there before.
-    return instr < edited.origin.size() ? edited.origin[instr] : Edited::kInserted;
+    return instr < edited->origin.size() ? edited->origin[instr] : Edited::kInserted;
   };
-  const Key own{diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr};
+  const Diagnosis& finding = open.diagnosis;
+  const Key own{finding.finding.rule, finding.primary_instr, finding.secondary_instr};
+  bool is_clean = true;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     // The input that showed the finding first: it is the one that refutes most candidates.
-    const std::size_t index = i == 0 ? first : i <= first ? i - 1 : i;
+    const std::size_t index = i == 0 ? open.input : i <= open.input ? i - 1 : i;
     const Baseline& before = baseline(index);
     const Input& in = inputs_[index];
     machine::RunOptions options = in.options;
     options.max_seconds = std::min(options.max_seconds, budget_.seconds);
+    options.max_steps = std::min(options.max_steps, 4 * before.steps + 60'000);
     const machine::Outcome outcome = machine::run(*program, in.launch, options);
     for (const machine::RunLimit& limit : outcome.limits) {
-      if (!before.limits.contains(limit.reason)) return false;
+      if (!before.limits.contains(limit.reason)) return Result::kFails;
     }
+    if (i == 0 && isIdleWait(edit, *edited, *program, outcome)) return Result::kFails;
     for (const Diagnosis& left : diagnose::diagnose({*program, in.launch, outcome, in.names})) {
       const Key key{left.finding.rule, original(left.primary_instr), original(left.secondary_instr)};
-      if (key == own || !before.findings.contains(key)) return false;
+      if (key == own || !before.findings.contains(key)) return Result::kFails;
+      is_clean &= left.finding.severity == diagnose::Severity::kNote;
     }
   }
-  return true;
+  return is_clean ? Result::kClean : Result::kLeavesOthers;
 }
 
-std::optional<diagnose::Repair> Repairer::repair(const Diagnosis& diagnosis, std::size_t input) {
-  const Stopwatch stopwatch(spent_);
-  const auto start = std::chrono::steady_clock::now();
-  std::size_t tries = 0;
-  for (const Edit& edit : diagnosis.edits) {
-    const double seconds = spent_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (++tries > budget_.tries || seconds > budget_.seconds) break;
-    const std::optional<Edited> edited = applyEdit(program_, statements_, edit);
-    if (!edited || !helps(*edited, diagnosis, input)) continue;
-    const std::uint32_t at = edit.changes.front().at;
-    return diagnose::Repair{edit.description, program_.stackOf(at), {}};
+diagnose::Repair Repairer::repairBy(const Edit& edit, const Open& open, Result result) {
+  const std::optional<Edit> variant = inStyleOf(text_, edit);
+  const Edit& chosen = variant && check(*variant, open) == result ? *variant : edit;
+  return {chosen.description, program_.stackOf(chosen.changes.front().at),
+          sourceChanges(program_, statements_, text_, file_, chosen)};
+}
+
+std::vector<std::optional<diagnose::Repair>> Repairer::repairAll(const std::vector<Open>& findings) {
+  std::vector<std::optional<diagnose::Repair>> repairs(findings.size());
+  std::vector<const Edit*> partial(findings.size(), nullptr);
+  // The best guess of each finding comes before the second best of any: one of them may be behind all the others.
+  for (std::size_t guess = 0; guess < budget_.tries; ++guess) {
+    for (std::size_t f = 0; f < findings.size() && !isOutOfTime(); ++f) {
+      if (guess >= findings[f].diagnosis.edits.size()) continue;
+      const Edit& edit = findings[f].diagnosis.edits[guess];
+      if (partial[f] != nullptr && findings.size() == 1) continue;  // what is left are notes
+      const Result result = check(edit, findings[f]);
+      if (result == Result::kClean) {
+        // What leaves no finding repairs them all.
+        std::fill(repairs.begin(), repairs.end(), repairBy(edit, findings[f], result));
+        return repairs;
+      }
+      if (result == Result::kLeavesOthers && !edit.is_bold && partial[f] == nullptr) partial[f] = &edit;
+    }
   }
-  return std::nullopt;
+  for (std::size_t f = 0; f < findings.size(); ++f) {
+    if (partial[f] != nullptr) repairs[f] = repairBy(*partial[f], findings[f], Result::kLeavesOthers);
+  }
+  return repairs;
 }
 
 }  // namespace handoff::explore

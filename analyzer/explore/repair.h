@@ -2,6 +2,9 @@
 // Tries candidate repairs by running the changed program.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +13,7 @@
 
 #include "analyzer/diagnose/diagnose.h"
 #include "analyzer/explore/apply_edit.h"
+#include "analyzer/explore/source_text.h"
 #include "analyzer/explore/statement.h"
 
 namespace handoff::explore {
@@ -33,26 +37,41 @@ class Repairer {
   /// `file` is the source file that repairs may change; empty: none.
   Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, Budget budget);
 
-  /// The first of the diagnosis' edits under which no input shows this finding, nor any finding or limit that was not
-  /// there before. `input` is the one that showed it.
-  std::optional<diagnose::Repair> repair(const diagnose::Diagnosis& diagnosis, std::size_t input);
+  struct Open {
+    diagnose::Diagnosis diagnosis;
+    std::size_t input = 0;  ///< that showed it
+    /// For a finding that no run shows: whether the changed program is without it.
+    std::function<bool(const Edited&)> is_gone{};
+  };
+  /// A repair for each finding, if there is one: an edit under which no input shows the finding, nor any finding or limit
+  /// that was not there before. An edit that leaves no finding at all is taken before one that leaves others, and for all
+  /// findings; one that takes something away (Edit::is_bold) has to leave none.
+  std::vector<std::optional<diagnose::Repair>> repairAll(const std::vector<Open>& findings);
+
+  const SourceText& text() const { return text_; }
 
  private:
+  enum class Result : std::uint8_t { kFails, kLeavesOthers, kClean };
   /// What a finding is about, in terms that survive an edit.
   using Key = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   struct Baseline {
     std::set<Key> findings;
     std::set<std::string> limits;
+    std::uint64_t steps = 0;
   };
 
   const Baseline& baseline(std::size_t input);
-  bool helps(const Edited& edited, const diagnose::Diagnosis& diagnosis, std::size_t first);
+  Result check(const diagnose::Edit& edit, const Open& open);
+  bool isOutOfTime() const;
+  diagnose::Repair repairBy(const diagnose::Edit& edit, const Open& open, Result result);
 
   const machine::Program& program_;
   std::vector<Input> inputs_;
+  std::string file_;
+  SourceText text_;
   Statements statements_;
   Budget budget_;
-  double spent_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<std::optional<Baseline>> baselines_;
 };
 

@@ -19,7 +19,8 @@ bool isControl(const ptx::Effect& effect) {
 
 }  // namespace
 
-Statements::Statements(const machine::Program& program, std::string file) : program_(program), file_(std::move(file)) {}
+Statements::Statements(const machine::Program& program, std::string file, const SourceText& text)
+    : program_(program), file_(std::move(file)), text_(text) {}
 
 bool Statements::hasEffect(std::uint32_t instr) const {
   const ptx::Effect& effect = program_.function.instructions[instr].decoded->effect;
@@ -66,12 +67,28 @@ bool Statements::isOn(std::uint32_t instr, const SourcePos& line, bool with_colu
   });
 }
 
+// The loop of a wait starts where it gets its operands ready.
+void Statements::includeLoopHead(Copy& copy) const {
+  const std::vector<ptx::Instruction>& instructions = program_.function.instructions;
+  std::uint32_t start = copy.first;
+  while (start > 0 && !hasEffect(start - 1)) --start;
+  for (std::uint32_t i = copy.first; i <= copy.last; ++i) {
+    if (!isControl(instructions[i].decoded->effect)) continue;
+    for (const ptx::Operand& operand : instructions[i].operands) {
+      if (operand.kind == ptx::Operand::Kind::kLabel && operand.target >= start && operand.target < copy.first) {
+        copy.first = operand.target;
+      }
+    }
+  }
+}
+
 std::vector<Copy> Statements::copiesOf(std::uint32_t instr) const {
   const SourceFrame* frame = ownFrame(instr);
   if (frame == nullptr) return {{instr, instr}};
   std::vector<Copy> copies;
   std::set<std::pair<std::string, ptx::LocId>> seen;  // of the open copy
   bool is_open = false;
+  const bool is_loop = frame->pos.file == file_ && text_.isLoop(frame->pos.line);
   const auto count = static_cast<std::uint32_t>(program_.function.instructions.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!hasEffect(i)) continue;
@@ -81,7 +98,8 @@ std::vector<Copy> Statements::copiesOf(std::uint32_t instr) const {
     }
     const ptx::Instruction& instruction = program_.function.instructions[i];
     const auto key = std::pair(instruction.opcode, instruction.loc);
-    if (is_open && !seen.contains(key)) {
+    // A loop that is a line is one statement with all its turns.
+    if (is_open && (is_loop || !seen.contains(key))) {
       copies.back().last = i;
     } else {
       seen.clear();
@@ -91,6 +109,7 @@ std::vector<Copy> Statements::copiesOf(std::uint32_t instr) const {
     seen.insert(key);
   }
   if (copies.empty()) copies.push_back({instr, instr});
+  for (Copy& copy : copies) includeLoopHead(copy);
   return copies;
 }
 

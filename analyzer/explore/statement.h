@@ -9,19 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/explore/source_text.h"
 #include "analyzer/machine/program.h"
 
 namespace handoff::explore {
 
 /// Consecutive instructions of one copy of a statement; those between that compute only may belong to others.
 struct Copy {
-  std::uint32_t first = 0, last = 0;  ///< its first and last instruction with an effect
+  std::uint32_t first = 0, last = 0;  ///< its first and last instruction with an effect; the head of a loop counts
 };
 
 class Statements {
  public:
-  /// `file` is the source file that may be changed; empty: none, then positions are compared as they are.
-  Statements(const machine::Program& program, std::string file);
+  /// `file` is the source file that may be changed, with its text; empty: none, then positions are compared as they are.
+  Statements(const machine::Program& program, std::string file, const SourceText& text);
 
   /// The level of the instruction's inline stack at which its statement is written: the call of a function that wraps
   /// this one instruction, where there is one.
@@ -37,10 +38,12 @@ class Statements {
   bool hasEffect(std::uint32_t instr) const;
 
  private:
+  void includeLoopHead(Copy& copy) const;
   bool isOn(std::uint32_t instr, const SourcePos& line, bool with_column) const;
 
   const machine::Program& program_;
   std::string file_;
+  const SourceText& text_;
 };
 
 }  // namespace handoff::explore

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 #include <vector>
 
 #include "analyzer/report/text_writer.h"
@@ -112,7 +113,21 @@ void renderRepair(TextWriter& out, const diagnose::Repair& repair, const std::st
   const SourcePos pos = out.paths().ownPos(repair.stack);
   const std::string where = out.shortPosition(pos, file);
   const std::string place = where.empty() ? "" : " (" + where + ")";
-  field(out, "fix", repair.description + place + "; re-run with it, the finding is gone");
+  field(out, "fix", repair.description + place + (repair.is_tested ? "; re-run with it, the finding is gone" : ""));
+  const auto lines = [&](const std::string& text, char sign) {
+    std::stringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      out.line("           " + out.styled(sign == '+' ? Style::kGood : Style::kError, sign + (" " + line)));
+    }
+  };
+  for (const diagnose::SourceChange& change : repair.changes) {
+    if (repair.changes.size() > 1) out.line("           @@ " + out.shortPosition(change.pos, file));
+    const bool takes_away = change.kind == diagnose::SourceChange::Kind::kReplace || change.kind == diagnose::SourceChange::Kind::kDelete;
+    if (change.kind == diagnose::SourceChange::Kind::kInsertAfter) out.line("             " + change.original);
+    if (takes_away) lines(change.original, '-');
+    lines(change.text, '+');
+    if (change.kind == diagnose::SourceChange::Kind::kInsertBefore) out.line("             " + change.original);
+  }
 }
 
 void renderFinding(TextWriter& out, const diagnose::Finding& finding) {

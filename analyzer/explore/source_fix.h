@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edits of the program as changes of source lines, in the style of the file.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analyzer/diagnose/edit.h"
+#include "analyzer/diagnose/finding.h"
+#include "analyzer/explore/source_text.h"
+#include "analyzer/explore/statement.h"
+
+namespace handoff::explore {
+
+/// The lines of `file` to change so that compiling it would bring the edit about; in the order of the lines, at most one
+/// change of each. Empty: it cannot be said in lines, or not without doubt.
+std::vector<diagnose::SourceChange> sourceChanges(const machine::Program& program, const Statements& statements,
+                                                  const SourceText& text, const std::string& file, const diagnose::Edit& edit);
+
+/// `volatile` and the "memory" clobber for the asm statement of that line, where they are missing; empty when it is more
+/// than one line.
+std::optional<diagnose::SourceChange> completeAsm(const SourceText& text, const std::string& file, std::uint32_t line);
+
+/// The edit with instructions that the file has a function for, where another one does the same here: wait_group 0 for
+/// wait_all, a fence of shared memory for one of all. The variant needs a run of its own.
+std::optional<diagnose::Edit> inStyleOf(const SourceText& text, const diagnose::Edit& edit);
+
+}  // namespace handoff::explore
