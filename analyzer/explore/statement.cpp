@@ -23,7 +23,9 @@ Statements::Statements(const machine::Program& program, std::string file, const 
     : program_(program), file_(std::move(file)), text_(text) {}
 
 bool Statements::hasEffect(std::uint32_t instr) const {
-  const ptx::Effect& effect = program_.function.instructions[instr].decoded->effect;
+  const ptx::Decoded& decoded = *program_.function.instructions[instr].decoded;
+  const ptx::Effect& effect = decoded.effect;
+  if (decoded.space() == ptx::Space::kLocal) return false;  // of one thread, and for it alone
   return !std::holds_alternative<ptx::Alu>(effect) && !std::holds_alternative<ptx::Opaque>(effect) &&
          !std::holds_alternative<ptx::Hint>(effect) && !std::holds_alternative<ptx::Collective>(effect);
 }

@@ -2,14 +2,11 @@
 // Every active case of testcases/cases.tsv through the whole analysis, in process, with Clang and with nvcc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <iostream>
 #include <set>
-#include <sstream>
 
 #include "analyzer/explore/analyze.h"
 #include "analyzer/frontend/input.h"
@@ -23,25 +20,6 @@ using diagnose::Finding;
 using diagnose::KernelReport;
 using diagnose::Severity;
 using frontend::Choice;
-
-bool isExecutable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
-
-bool hasToolkit() {
-  std::stringstream folders(std::string(std::getenv("PATH") ? std::getenv("PATH") : "") +
-                            ":/usr/local/cuda/bin");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (isExecutable(folder + "/nvcc")) return true;
-  const char* home = std::getenv("CUDA_HOME");
-  return home != nullptr && isExecutable(std::string(home) + "/bin/nvcc");
-}
-
-/// Whether the declarations that come with Handoff are enough for the file.
-bool needsToolkit(const std::string& file) {
-  for (const std::string& line : linesOf(file))
-    if (line.starts_with("#include") && line != "#include <cstdint>" && line != "#include <cuda_runtime.h>")
-      return true;
-  return false;
-}
 
 std::string describe(const Finding& finding) {
   std::string text = finding.rule + " \"" + finding.message + "\" at";

@@ -3,8 +3,10 @@
 #include "analyzer/tests/repository.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -77,6 +79,26 @@ std::vector<Case> allCases() {
   const std::vector<std::string> lines = linesOf("testcases/cases.tsv");
   for (std::size_t i = 1; i < lines.size(); ++i) cases.push_back(caseFromRow(lines[i]));
   return cases;
+}
+
+namespace {
+bool isExecutable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+}  // namespace
+
+bool hasToolkit() {
+  std::stringstream folders(std::string(std::getenv("PATH") ? std::getenv("PATH") : "") +
+                            ":/usr/local/cuda/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (isExecutable(folder + "/nvcc")) return true;
+  const char* home = std::getenv("CUDA_HOME");
+  return home != nullptr && isExecutable(std::string(home) + "/bin/nvcc");
+}
+
+bool needsToolkit(const std::string& file) {
+  for (const std::string& line : linesOf(file))
+    if (line.starts_with("#include") && line != "#include <cstdint>" && line != "#include <cuda_runtime.h>")
+      return true;
+  return false;
 }
 
 }  // namespace handoff::tests

@@ -35,4 +35,9 @@ struct Case {
 
 std::vector<Case> allCases();
 
+/// nvcc is on PATH, in /usr/local/cuda or where CUDA_HOME says.
+bool hasToolkit();
+/// The file includes more than the declarations that come with Handoff.
+bool needsToolkit(const std::string& file);
+
 }  // namespace handoff::tests
