@@ -118,6 +118,13 @@ class SingleEditor {
     return {found.begin(), found.end()};
   }
 
+  /// A wait that hangs leaves no event.
+  std::vector<std::uint32_t> polls() const {
+    std::vector<std::uint32_t> found = instructionsOf("mbarrier.try_wait");
+    for (const std::uint32_t i : instructionsOf("mbarrier.test_wait")) found.push_back(i);
+    return found;
+  }
+
   static std::string number(std::uint64_t n) { return std::to_string(n); }
 
   void expectBytes(std::uint64_t bytes, std::uint32_t reported) {
@@ -232,7 +239,7 @@ class SingleEditor {
     for (const std::uint32_t inval : executed(EventKind::kMbarrierInval)) {
       build_.synchronize(build_.spotsBetween(inval, inval), false, false);
       build_.synchronize(build_.spotsBetween(inval, use), false, false);
-      for (const std::uint32_t wait : executed(EventKind::kMbarrierWait)) {
+      for (const std::uint32_t wait : polls()) {
         if (!build_.opcodeHas(wait, "parity")) continue;
         build_.add({EditBuilder::ofKind(Change::Kind::kDelete, inval), EditBuilder::ofKind(Change::Kind::kFlipOperand, wait, 2)},
                    "keep the mbarrier, and wait for its next phase");

@@ -5,7 +5,7 @@
 #include <set>
 #include <variant>
 
-#include "analyzer/explore/source_fix.h"
+#include "analyzer/explore/source_style.h"
 #include "analyzer/ptx/decode.h"
 
 namespace handoff::explore {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/explore/source_fix.h"
+#include "analyzer/explore/source_style.h"
 #include "analyzer/machine/machine.h"
 
 namespace handoff::explore {
@@ -95,7 +96,10 @@ Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
 diagnose::Repair Repairer::repairBy(const Edit& edit, const Open& open, Result result) {
   const std::optional<Edit> variant = inStyleOf(text_, edit);
   const Edit& chosen = variant && check(*variant, open) == result ? *variant : edit;
-  return {chosen.description, program_.stackOf(chosen.changes.front().at),
+  // From the statement that is changed outwards; the function that wraps it is not the place.
+  const std::uint32_t at = chosen.changes.front().at;
+  const SourceStack& stack = program_.stackOf(at);
+  return {chosen.description, {stack.begin() + static_cast<std::ptrdiff_t>(std::min(statements_.frameOf(at), stack.size())), stack.end()},
           sourceChanges(program_, statements_, text_, file_, chosen)};
 }
 

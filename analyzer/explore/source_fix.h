@@ -17,12 +17,4 @@ namespace handoff::explore {
 std::vector<diagnose::SourceChange> sourceChanges(const machine::Program& program, const Statements& statements,
                                                   const SourceText& text, const std::string& file, const diagnose::Edit& edit);
 
-/// `volatile` and the "memory" clobber for the asm statement of that line, where they are missing; empty when it is more
-/// than one line.
-std::optional<diagnose::SourceChange> completeAsm(const SourceText& text, const std::string& file, std::uint32_t line);
-
-/// The edit with instructions that the file has a function for, where another one does the same here: wait_group 0 for
-/// wait_all, a fence of shared memory for one of all. The variant needs a run of its own.
-std::optional<diagnose::Edit> inStyleOf(const SourceText& text, const diagnose::Edit& edit);
-
 }  // namespace handoff::explore

@@ -85,6 +85,28 @@ std::string literalsOf(std::string_view text) {
   return joined;
 }
 
+/// Template, outputs, inputs, clobbers: what stands between the colons outside of brackets and strings.
+std::vector<std::string> asmParts(std::string_view text, std::size_t begin) {
+  int depth = 0;
+  std::vector<std::string> parts(1);
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      const std::size_t end = skipString(text, i);
+      parts.back() += text.substr(i, end - i);
+      i = end - 1;
+      continue;
+    }
+    depth += text[i] == '(' || text[i] == '[' ? 1 : text[i] == ')' || text[i] == ']' ? -1 : 0;
+    if (depth < 0) break;
+    if (text[i] == ':' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += text[i];
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::string_view trim(std::string_view text) {
@@ -233,25 +255,7 @@ std::optional<AsmStatement> SourceText::asmAt(std::uint32_t number) const {
     }
   }
   if (open == std::string::npos) return std::nullopt;
-  // Template, outputs, inputs: parts at colons outside of brackets and strings.
-  int depth = 0;
-  std::vector<std::string> parts(1);
-  for (std::size_t i = open + 1; i < text.size(); ++i) {
-    if (text[i] == '"') {
-      const std::size_t end = skipString(text, i);
-      parts.back() += text.substr(i, end - i);
-      i = end - 1;
-      continue;
-    }
-    depth += text[i] == '(' || text[i] == '[' ? 1 : text[i] == ')' || text[i] == ']' ? -1 : 0;
-    if (depth < 0) break;
-    const bool is_scope = depth > 0;
-    if (text[i] == ':' && !is_scope) {
-      parts.emplace_back();
-    } else {
-      parts.back() += text[i];
-    }
-  }
+  const std::vector<std::string> parts = asmParts(text, open + 1);
   statement.assembly = literalsOf(parts[0]);
   for (std::size_t part = 1; part < std::min<std::size_t>(parts.size(), 3); ++part) {
     const std::string list = parts[part] + ")";
@@ -302,7 +306,12 @@ void SourceText::findWrappers() {
       body += ' ';
     }
     if (wrapper.last_line == 0) continue;
-    for (std::size_t at = findWord(body, "asm"); at != std::string::npos; at = findWord(body, "asm", at + 1)) ++wrapper.statements;
+    for (std::size_t at = findWord(body, "asm"); at != std::string::npos; at = findWord(body, "asm", at + 1)) {
+      const std::size_t begin = body.find('(', at);
+      if (begin == std::string::npos) break;
+      ++wrapper.statements;
+      wrapper.assembly += literalsOf(asmParts(body, begin + 1)[0]);
+    }
     if (wrapper.statements == 0) continue;
     const std::size_t parameters = body.find('(', body.find(wrapper.name));
     wrapper.parameters = declaredNames(body, parameters + 1);
@@ -314,8 +323,6 @@ void SourceText::findWrappers() {
         wrapper.template_parameters = declaredNames(declaration.substr(0, end) + ")", angle + 1);
       }
     }
-    const std::size_t start = body.find('{');
-    wrapper.assembly = literalsOf(body.substr(start));
     wrapper.has_loop = findWord(body, "while") != std::string::npos || findWord(body, "for") != std::string::npos ||
                        wrapper.assembly.find("bra") != std::string::npos;
     wrappers_.push_back(std::move(wrapper));

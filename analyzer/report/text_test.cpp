@@ -89,7 +89,7 @@ TEST(Text, RepairOfSeveralLinesIsADiff) {
   repair.changes = {{diagnose::SourceChange::Kind::kDelete, {"/p/a.cu", 30, 0}, "  arrive();", ""},
                     {diagnose::SourceChange::Kind::kReplace, {"/p/a.cu", 31, 0}, "wait(1);", "wait(0);\nsync();"}};
   EXPECT_THAT(render(file), HasSubstr("insert a wait (line 31)\n"
-                                      "           @@ line 30\n           -   arrive();\n"
+                                      "           @@ line 30\n           - arrive();\n"
                                       "           @@ line 31\n           - wait(1);\n           + wait(0);\n           + sync();\n"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading lines of CUDA C++, and saying edits in them.
-#include "analyzer/explore/source_fix.h"
+#include "analyzer/explore/source_style.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
