@@ -26,9 +26,6 @@ using diagnose::Verdict;
 
 namespace {
 
-/// Per kernel: repairs are a service, not the verdict.
-constexpr double kMaxRepairSeconds = 2.0;
-
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -157,9 +154,12 @@ class KernelAnalysis {
 
   // Once all inputs are known: a repair has to hold under each of them.
   void repairAll(const machine::Program& program) {
-    if (!options_.try_repairs) return;
+    const auto is_wgmma = [](const ptx::Instruction& instr) { return instr.opcode.starts_with("wgmma.mma_async"); };
+    const std::vector<ptx::Instruction>& instructions = program.function.instructions;
+    const bool has_hazards = std::any_of(instructions.begin(), instructions.end(), is_wgmma);
+    if (!options_.try_repairs || (to_repair_.empty() && !has_hazards)) return;
     const bool has_source = unit_.producer != frontend::Producer::kPtxFile;
-    repairer_.emplace(program, inputs_, has_source ? unit_.file : "", Repairer::Budget{.seconds = kMaxRepairSeconds});
+    repairer_.emplace(program, inputs_, has_source ? unit_.file : "", Repairer::Budget{});
     std::vector<std::optional<diagnose::Repair>> repairs = repairer_->repairAll(to_repair_);
     for (std::size_t i = 0; i < repairs.size(); ++i) report_.findings[i].repair = std::move(repairs[i]);
   }

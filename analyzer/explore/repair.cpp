@@ -38,12 +38,22 @@ Repairer::Repairer(const machine::Program& program, std::vector<Input> inputs, s
       text_(file_.empty() ? SourceText({}) : SourceText::read(file_)), statements_(program, file_, text_), budget_(budget),
       baselines_(inputs_.size()) {}
 
+machine::Outcome Repairer::runCounted(const machine::Program& program, const Input& input, std::uint64_t max_steps) {
+  machine::RunOptions options = input.options;
+  options.max_steps = std::min(max_steps, steps_ < budget_.steps ? budget_.steps - steps_ : 1);
+  options.max_seconds = std::min(options.max_seconds, budget_.seconds);
+  machine::Outcome outcome = machine::run(program, input.launch, options);
+  steps_ += outcome.steps;
+  return outcome;
+}
+
 const Repairer::Baseline& Repairer::baseline(std::size_t input) {
   std::optional<Baseline>& known = baselines_[input];
   if (known) return *known;
   known.emplace();
   const Input& in = inputs_[input];
-  const machine::Outcome outcome = machine::run(program_, in.launch, in.options);
+  const machine::Outcome outcome = runCounted(program_, in, in.options.max_steps);
+  known->is_cut = isSpent();
   for (const Diagnosis& met : diagnose::diagnose({program_, in.launch, outcome, in.names})) {
     known->findings.insert({met.finding.rule, met.primary_instr, met.secondary_instr});
   }
@@ -52,8 +62,8 @@ const Repairer::Baseline& Repairer::baseline(std::size_t input) {
   return *known;
 }
 
-bool Repairer::isOutOfTime() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > budget_.seconds;
+bool Repairer::isSpent() const {
+  return steps_ >= budget_.steps || std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > budget_.seconds;
 }
 
 Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
@@ -76,13 +86,12 @@ Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
     const std::size_t index = i == 0 ? open.input : i <= open.input ? i - 1 : i;
     const Baseline& before = baseline(index);
     const Input& in = inputs_[index];
-    machine::RunOptions options = in.options;
-    options.max_seconds = std::min(options.max_seconds, budget_.seconds);
-    options.max_steps = std::min(options.max_steps, 4 * before.steps + 60'000);
-    const machine::Outcome outcome = machine::run(*program, in.launch, options);
+    if (before.is_cut) return Result::kFails;
+    const machine::Outcome outcome = runCounted(*program, in, std::min(in.options.max_steps, 4 * before.steps + 60'000));
     for (const machine::RunLimit& limit : outcome.limits) {
       if (!before.limits.contains(limit.reason)) return Result::kFails;
     }
+    if (isSpent()) return Result::kFails;
     if (i == 0 && isIdleWait(edit, *edited, *program, outcome)) return Result::kFails;
     for (const Diagnosis& left : diagnose::diagnose({*program, in.launch, outcome, in.names})) {
       const Key key{left.finding.rule, original(left.primary_instr), original(left.secondary_instr)};
@@ -108,7 +117,7 @@ std::vector<std::optional<diagnose::Repair>> Repairer::repairAll(const std::vect
   std::vector<const Edit*> partial(findings.size(), nullptr);
   // The best guess of each finding comes before the second best of any: one of them may be behind all the others.
   for (std::size_t guess = 0; guess < budget_.tries; ++guess) {
-    for (std::size_t f = 0; f < findings.size() && !isOutOfTime(); ++f) {
+    for (std::size_t f = 0; f < findings.size() && !isSpent(); ++f) {
       if (guess >= findings[f].diagnosis.edits.size()) continue;
       const Edit& edit = findings[f].diagnosis.edits[guess];
       if (partial[f] != nullptr && findings.size() == 1) continue;  // what is left are notes

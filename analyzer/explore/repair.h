@@ -30,7 +30,9 @@ struct Input {
 class Repairer {
  public:
   struct Budget {
-    double seconds = 2.0;          ///< wall time for all findings of the kernel
+    /// Executed warp instructions for all findings of the kernel; the same on every machine.
+    std::uint64_t steps = 1'000'000;
+    double seconds = 10;           ///< wall time, for runs whose steps are slow
     std::size_t tries = 40;        ///< candidates a finding
   };
 
@@ -58,11 +60,14 @@ class Repairer {
     std::set<Key> findings;
     std::set<std::string> limits;
     std::uint64_t steps = 0;
+    bool is_cut = false;  ///< the run did not come to its end within the budget: it says nothing about repairs
   };
 
   const Baseline& baseline(std::size_t input);
   Result check(const diagnose::Edit& edit, const Open& open);
-  bool isOutOfTime() const;
+  bool isSpent() const;
+  /// Counts what a run of an input costs; no run may take more than is left.
+  machine::Outcome runCounted(const machine::Program& program, const Input& input, std::uint64_t max_steps);
   diagnose::Repair repairBy(const diagnose::Edit& edit, const Open& open, Result result);
 
   const machine::Program& program_;
@@ -71,6 +76,7 @@ class Repairer {
   SourceText text_;
   Statements statements_;
   Budget budget_;
+  std::uint64_t steps_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<std::optional<Baseline>> baselines_;
 };

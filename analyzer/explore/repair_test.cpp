@@ -138,7 +138,7 @@ std::vector<std::optional<diagnose::Repair>> repairsOf(const test::Ran& ran, std
   std::vector<Repairer::Open> open;
   for (const diagnose::Diagnosis& diagnosis : ran.diagnoses()) open.push_back({diagnosis, 0});
   EXPECT_FALSE(open.empty());
-  return Repairer(ran.program, std::move(inputs), "", {.seconds = 20}).repairAll(open);
+  return Repairer(ran.program, std::move(inputs), "", {}).repairAll(open);
 }
 
 std::optional<diagnose::Repair> repairOf(const std::string& statements, std::uint32_t threads = 64) {
@@ -221,6 +221,16 @@ TEST(Repair, OneThatLeavesNothingRepairsAllFindings) {
     ASSERT_TRUE(repair.has_value());
     EXPECT_THAT(repair->description, HasSubstr("expect 128 bytes"));
   }
+}
+
+TEST(Repair, RunsOfARepairHaveABudget) {
+  const test::Ran ran = test::run(kCopyAndCommit + test::kWait + test::kReadOther, {.block = {64, 1, 1}});
+  std::vector<Repairer::Open> open;
+  for (const diagnose::Diagnosis& diagnosis : ran.diagnoses()) open.push_back({diagnosis, 0});
+  ASSERT_FALSE(open.empty());
+  const std::vector<Input> inputs = {{ran.launch, machine::RunOptions{}, ran.names}};
+  EXPECT_FALSE(Repairer(ran.program, inputs, "", {.steps = 10}).repairAll(open).front().has_value()) << "a run takes more";
+  EXPECT_TRUE(Repairer(ran.program, inputs, "", {}).repairAll(open).front().has_value());
 }
 
 TEST(Repair, FindingWithoutEditsHasNone) {
