@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "analyzer/cli/fix.h"
 #include "analyzer/cli/given.h"
 #include "analyzer/cli/inputs.h"
 #include "analyzer/cli/version.h"
@@ -131,6 +132,7 @@ class Printer {
 
   void add(CheckedFile checked) {
     report::FileReport& file = checked.report;
+    const std::size_t weight = weightOf(file);
     has_internal_ |= checked.is_internal;
     const report::GlobList checks(options_.checks);
     for (diagnose::KernelReport& kernel : file.kernels) {
@@ -143,6 +145,7 @@ class Printer {
     totals_.add(file);
     for (const diagnose::KernelReport& kernel : file.kernels)
       if (kernel.verdict != diagnose::Verdict::kVerified) shortfalls_.push_back(shortfall(kernel, paths_));
+    if (options_.applies_fixes) fix(file, weight);
 
     const bool is_shown = options_.format == Format::kText && options_.output.empty();
     if (!is_shown && (file.error || file.kernels.empty()))
@@ -170,10 +173,21 @@ class Printer {
       std::cerr << "handoff: error: cannot write the report\n";
       return ExitCode::kBadInput;
     }
-    return has_internal_ ? ExitCode::kInternal : exitCodeFor(totals_, options_);
+    const ExitCode code = has_internal_ ? ExitCode::kInternal : exitCodeFor(totals_, options_);
+    return has_failed_fix_ ? std::max(code, ExitCode::kBadInput) : code;
   }
 
  private:
+  void fix(const report::FileReport& file, std::size_t weight) {
+    const Result<std::string> done = fixFile(file, weight, [&] { return checkFile(file.path, options_).report; });
+    if (!done) {
+      has_failed_fix_ = true;
+      std::cerr << toString(done.error()) << "\n";
+    } else if (!done->empty()) {
+      std::cerr << *done << "\n";
+    }
+  }
+
   const CheckOptions& options_;
   std::ostream& out_;
   report::Paths paths_;
@@ -182,7 +196,7 @@ class Printer {
   report::Report report_;
   report::Totals totals_;
   std::vector<std::string> shortfalls_;  ///< of kernels that are not verified
-  bool has_internal_ = false;
+  bool has_internal_ = false, has_failed_fix_ = false;
 };
 
 ExitCode fail(const Error& error) {

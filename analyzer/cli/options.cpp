@@ -142,6 +142,11 @@ std::string setRequire(CheckOptions& options, std::string_view value) {
   return setNamed(options.require, value, kChoices);
 }
 
+std::string setFix(CheckOptions& options, std::string_view) {
+  options.applies_fixes = true;
+  return "";
+}
+
 std::string setExitZero(CheckOptions& options, std::string_view) {
   options.exits_zero = true;
   return "";

@@ -34,6 +34,7 @@ struct CheckOptions {
   unsigned jobs = 0;  ///< 0: one a processor
   bool is_quiet = false;
   bool exits_zero = false;
+  bool applies_fixes = false;
   bool show_stats = false;
   bool lists_checks = false;
   bool wants_help = false;

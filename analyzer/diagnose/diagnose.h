@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/diagnose/edit.h"
 #include "analyzer/diagnose/finding.h"
 #include "analyzer/diagnose/names.h"
 #include "analyzer/machine/launch.h"
@@ -19,17 +20,6 @@ struct Run {
   const machine::Launch& launch;
   const machine::Outcome& outcome;
   const Names& names;
-};
-
-/// A change of the program that may repair a finding. `at` refers to Program::function.instructions.
-struct Edit {
-  enum class Kind : std::uint8_t { kInsertBefore, kSetImmediate } kind = Kind::kInsertBefore;
-  std::uint32_t at = 0;
-  std::string opcode;            ///< kInsertBefore: instruction without register operands, e.g. "bar.sync"
-  std::int64_t immediate = 0;    ///< its only operand, or the new value of operand 0
-  bool has_immediate = false;
-  std::string description;       ///< "insert __syncthreads() before line 41"
-  std::string source_text;       ///< line of CUDA C++ that does the same, to put before the line of `at`; may be empty
 };
 
 /// A finding, what identifies its cause, and what might repair it (best guess first).

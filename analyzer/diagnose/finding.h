@@ -41,11 +41,21 @@ struct Witness {
   std::vector<Step> steps;
 };
 
+/// A change of one line of a source file.
+struct SourceChange {
+  enum class Kind : std::uint8_t { kInsertBefore, kInsertAfter, kReplace, kDelete } kind = Kind::kInsertBefore;
+  SourcePos pos;         ///< file and line; the column is 0
+  std::string original;  ///< the line as it was when the change was made up
+  std::string text;      ///< the new line or lines without the last line end; empty for kDelete
+  friend bool operator==(const SourceChange&, const SourceChange&) = default;
+};
+
 /// A change that was applied to the program, run again, and removed the finding.
 struct Repair {
-  std::string description;   ///< "insert cp.async.wait_group 0 before the barrier"
+  std::string description;   ///< "insert cp.async.wait_group 0"
   SourceStack stack;         ///< where
-  std::string insert_before; ///< source text to insert on its own line before that line; empty if none can be given
+  std::vector<SourceChange> changes{};  ///< the same in the source; empty if that cannot be given
+  bool is_tested = true;     ///< false: it is about the compiler, and no run can show what it does
 };
 
 struct Finding {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <set>
 
+#include "analyzer/diagnose/edits.h"
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/diagnose/witness.h"
 
@@ -40,6 +41,7 @@ class MisuseReporter {
         has_place ? placeName(run_.program, run_.names, global ? ptx::Space::kGlobal : ptx::Space::kShared, misuse_.address)
                   : "";
     finding.witness = witnessOf(run_, misuse_.warp, misuse_.lanes, place);
+    diagnosis.edits = editsFor(run_, misuse_);
     return diagnosis;
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "analyzer/diagnose/edits.h"
 #include "analyzer/diagnose/misuse.h"
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/diagnose/witness.h"
@@ -64,6 +65,7 @@ class StuckReporter {
     addOthers(finding, stuck);
     const bool has_object = stuck.kind == Stuck::Kind::kMbarrier;
     finding.witness = witnessOf(run_, stuck.warp, stuck.lanes, has_object ? objectName(stuck) : "");
+    diagnosis.edits = editsFor(run_, stuck);
     return diagnosis;
   }
 
@@ -195,6 +197,7 @@ bool reportDeadStart(const Run& run, std::vector<Diagnosis>& result) {
                                run.program.stackOf(instrOf(*stuck))});
   }
   finding.witness = witnessOf(run, first->warp, first->lanes, object);
+  diagnosis.edits = editsFor(run, *first);
   result.push_back(std::move(diagnosis));
   return true;
 }

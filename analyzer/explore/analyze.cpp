@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "analyzer/diagnose/diagnose.h"
 #include "analyzer/explore/clobber.h"
@@ -26,9 +27,6 @@ using diagnose::Severity;
 using diagnose::Verdict;
 
 namespace {
-
-/// Per kernel: repairs are a service, not the verdict.
-constexpr double kMaxRepairSeconds = 1.0;
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -83,27 +81,62 @@ class KernelAnalysis {
       addLimit({limit.reason, positionOf(*program, unit_.file, limit.instr)});
     }
     for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
+    repairAll(*program);
     reportMissingClobbers(unit_, *program, report_);
-    reportRegisterHazards(*program, report_);
+    reportRegisterHazards(*program, repairer_ ? &*repairer_ : nullptr, report_);
   }
 
   void runScenario(const machine::Program& program, Scenario scenario) {
     report_.launches.push_back(scenario.text);
     for (const Limit& assumption : scenario.assumptions) addLimit(assumption);
+    own_assumptions_ = report_.limits;
+    was_stopped_ = false;
     const std::uint32_t threads = scenario.launch.threads();
     if (threads == 0 || threads > 1024) {
       return addLimit({"a block of " + std::to_string(threads) + " threads cannot be launched", report_.pos});
     }
+    if (options_.any_launch) scenario = freed(scenario);
+    explorePaths(program, scenario);
+    exploreOtherLaunches(program, scenario);
+  }
+
+  /// True when nothing stood in the way of all paths.
+  bool explorePaths(const machine::Program& program, const Scenario& scenario) {
+    const std::size_t limits_before = report_.limits.size();
     const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
                             .deadline = start_ + std::chrono::seconds(options_.max_seconds)};
     Paths paths(program, scenario, budget, [&](const Scenario& one, machine::PathLog& log) { runBlock(program, one, log); });
     paths.explore();
     report_.paths += paths.count();
     for (const PathLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
-    for (std::string& quantity : holdsFor(scenario, program)) {
-      if (std::find(report_.holds_for.begin(), report_.holds_for.end(), quantity) == report_.holds_for.end()) {
-        report_.holds_for.push_back(std::move(quantity));
-      }
+    for (std::string& quantity : holdsFor(scenario, program)) addQuantity(std::move(quantity));
+    return report_.limits.size() == limits_before;
+  }
+
+  // What goes wrong only with values that the unit's launches do not have is another matter, and said apart. A proof for
+  // all values, on the other hand, holds for those of the launch.
+  void exploreOtherLaunches(const machine::Program& program, const Scenario& scenario) {
+    if (!isFixed(scenario)) return;
+    const KernelReport own = report_;
+    const bool is_own_complete = !was_stopped_;
+    report_.limits.clear();
+    report_.holds_for.clear();
+    is_other_launch_ = is_own_complete;
+    const std::size_t findings_before = report_.findings.size();
+    const bool is_complete = explorePaths(program, freed(scenario));
+    is_other_launch_ = false;
+    const bool is_proof = is_complete && report_.findings.size() == findings_before;
+    if (is_proof) {
+      report_.limits = own_assumptions_;
+      return;
+    }
+    report_.limits = own.limits;
+    report_.holds_for = own.holds_for;
+  }
+
+  void addQuantity(std::string quantity) {
+    if (std::find(report_.holds_for.begin(), report_.holds_for.end(), quantity) == report_.holds_for.end()) {
+      report_.holds_for.push_back(std::move(quantity));
     }
   }
 
@@ -127,12 +160,11 @@ class KernelAnalysis {
   /// True when a branch was decided whose condition is not known.
   bool runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
-    const auto run_start = std::chrono::steady_clock::now();
     machine::Outcome outcome = machine::run(program, scenario.launch, options);
     options.path = nullptr;  // of this run only
-    const double run_seconds = secondsSince(run_start);
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
+    was_stopped_ |= outcome.was_stopped;
     const bool is_assumed = outcome.assumed_from != 0;
     for (const machine::RunLimit& limit : outcome.limits) {
       addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
@@ -148,28 +180,62 @@ class KernelAnalysis {
       }
       auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
       if (const auto [known, is_new] = seen_.try_emplace(std::move(key), Seen{report_.findings.size(), outcome.steps}); !is_new) {
-        preferShorter(known->second, diagnosis.finding, outcome.steps);
+        if (!is_other_launch_) preferShorter(known->second, diagnosis, outcome.steps);
         continue;
       }
-      // Each try is a run of its own; a long kernel gets few of them.
-      const bool has_time = repair_seconds_ + run_seconds < kMaxRepairSeconds;
-      if (options_.try_repairs && has_time) {
-        const auto repair_start = std::chrono::steady_clock::now();
-        diagnosis.finding.repair = tryRepairs(run, options, diagnosis, all);
-        repair_seconds_ += secondsSince(repair_start);
-      }
+      diagnosis.finding.is_for_other_launches = is_other_launch_;
       report_.findings.push_back(diagnosis.finding);
+      to_repair_.push_back({std::move(diagnosis), inputs_.size()});
     }
+    inputs_.push_back({scenario.launch, options, scenario.names});
+    input_steps_.push_back(outcome.steps);
     return is_assumed;
   }
 
   // The witness with the fewest instructions is the easiest to follow.
-  void preferShorter(Seen& seen, Finding& finding, std::uint64_t steps) {
+  void preferShorter(Seen& seen, Diagnosis& diagnosis, std::uint64_t steps) {
     Finding& known = report_.findings[seen.index];
-    if (finding.severity > known.severity || (finding.severity == known.severity && steps >= seen.steps)) return;
-    finding.repair = known.repair;
-    known = std::move(finding);
+    if (diagnosis.finding.severity > known.severity || (diagnosis.finding.severity == known.severity && steps >= seen.steps)) return;
+    known = diagnosis.finding;
     seen.steps = steps;
+    to_repair_[seen.index] = {std::move(diagnosis), inputs_.size()};
+  }
+
+  // A repair has to hold under the inputs that show a finding, and under as many others as a try can run: the shortest.
+  void keepRepresentatives() {
+    constexpr std::size_t kMaxInputs = 24;
+    constexpr std::uint64_t kMaxSteps = 60'000;
+    std::set<std::size_t> kept;
+    for (const Repairer::Open& open : to_repair_) kept.insert(open.input);
+    std::vector<std::size_t> order(inputs_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return input_steps_[a] < input_steps_[b]; });
+    std::uint64_t steps = 0;
+    for (const std::size_t input : order) {
+      if (kept.size() >= kMaxInputs || steps + input_steps_[input] > kMaxSteps) break;
+      if (kept.insert(input).second) steps += input_steps_[input];
+    }
+    std::vector<Input> inputs;
+    std::map<std::size_t, std::size_t> place;
+    for (const std::size_t input : kept) {
+      place[input] = inputs.size();
+      inputs.push_back(std::move(inputs_[input]));
+    }
+    inputs_ = std::move(inputs);
+    for (Repairer::Open& open : to_repair_) open.input = place[open.input];
+  }
+
+  // Once all inputs are known.
+  void repairAll(const machine::Program& program) {
+    const auto is_wgmma = [](const ptx::Instruction& instr) { return instr.opcode.starts_with("wgmma.mma_async"); };
+    const std::vector<ptx::Instruction>& instructions = program.function.instructions;
+    const bool has_hazards = std::any_of(instructions.begin(), instructions.end(), is_wgmma);
+    if (!options_.try_repairs || (to_repair_.empty() && !has_hazards)) return;
+    keepRepresentatives();
+    const bool has_source = unit_.producer != frontend::Producer::kPtxFile;
+    repairer_.emplace(program, inputs_, has_source ? unit_.file : "", Repairer::Budget{});
+    std::vector<std::optional<diagnose::Repair>> repairs = repairer_->repairAll(to_repair_);
+    for (std::size_t i = 0; i < repairs.size(); ++i) report_.findings[i].repair = std::move(repairs[i]);
   }
 
   // Conflicts with a read whose value goes nowhere are no defect.
@@ -220,8 +286,10 @@ class KernelAnalysis {
   void decide() {
     if (report_.verdict == Verdict::kError) return;
     dropConsequences();
-    const bool violated = std::any_of(report_.findings.begin(), report_.findings.end(),
-                                      [](const Finding& f) { return f.severity != Severity::kNote; });
+    const bool violated = std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& f) {
+      const bool counts = !f.is_for_other_launches || options_.any_launch;
+      return counts && (f.severity == Severity::kError || f.severity == Severity::kWarning);
+    });
     report_.verdict = violated ? Verdict::kViolation : report_.limits.empty() ? Verdict::kVerified : Verdict::kBounded;
   }
 
@@ -232,7 +300,12 @@ class KernelAnalysis {
   const frontend::KernelDecl* decl_ = nullptr;
   KernelReport report_;
   std::optional<machine::Program> whole_program_;
-  double repair_seconds_ = 0;
+  std::vector<Input> inputs_;
+  std::vector<std::uint64_t> input_steps_;  ///< length of the run with each
+  std::vector<Limit> own_assumptions_;      ///< of the scenario
+  bool is_other_launch_ = false, was_stopped_ = false;
+  std::optional<Repairer> repairer_;
+  std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Seen> seen_;  ///< by rule and both instructions
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <variant>
 
+#include "analyzer/explore/source_style.h"
 #include "analyzer/ptx/decode.h"
 
 namespace handoff::explore {
@@ -24,6 +25,7 @@ bool ordersMemory(const ptx::Effect& effect) {
 
 void reportMissingClobbers(const frontend::Unit& unit, const machine::Program& program, diagnose::KernelReport& report) {
   std::set<std::pair<std::string, std::uint32_t>> told;
+  const SourceText text = unit.asm_facts.empty() ? SourceText({}) : SourceText::read(unit.file);
   for (const ptx::Instruction& instr : program.function.instructions) {
     if (!ordersMemory(instr.decoded->effect)) continue;
     const SourceStack& stack = program.locations[instr.loc];
@@ -40,6 +42,11 @@ void reportMissingClobbers(const frontend::Unit& unit, const machine::Program& p
                         (fact.is_volatile ? "a \"memory\" clobber" : "volatile") +
                         ": the compiler may move accesses to the tile across it";
       finding.stack = stack;
+      if (fact.pos.file == unit.file) {
+        if (auto change = completeAsm(text, unit.file, fact.pos.line)) {
+          finding.repair = {"tell the compiler that it orders memory", stack, {std::move(*change)}, /*is_tested=*/false};
+        }
+      }
       report.findings.push_back(std::move(finding));
     }
   }

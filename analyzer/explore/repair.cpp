@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits on the program, and their check.
+// Candidates against all inputs.
 #include "analyzer/explore/repair.h"
 
 #include <algorithm>
-#include <set>
 
+#include "analyzer/explore/source_fix.h"
+#include "analyzer/explore/source_style.h"
 #include "analyzer/machine/machine.h"
 
 namespace handoff::explore {
@@ -14,81 +15,125 @@ using diagnose::Edit;
 
 namespace {
 
-constexpr std::size_t kMaxTries = 4;
-
-void shiftTargets(ptx::Operand& operand, std::uint32_t at) {
-  if (operand.kind == ptx::Operand::Kind::kLabel && operand.target > at) ++operand.target;
-  for (ptx::Operand& element : operand.elements) shiftTargets(element, at);
-}
-
-ptx::Operand immediate(std::int64_t value) {
-  ptx::Operand operand;
-  operand.kind = ptx::Operand::Kind::kImmediate;
-  operand.imm = value;
-  return operand;
-}
-
-/// What a finding is about, in terms that survive an insertion.
-using Key = std::tuple<std::string, std::uint32_t, std::uint32_t>;
-
-Key keyOf(const Diagnosis& diagnosis, const Edit* applied) {
-  const auto original = [&](std::uint32_t instr) {
-    const bool shifted = applied != nullptr && applied->kind == Edit::Kind::kInsertBefore && instr > applied->at;
-    return shifted ? instr - 1 : instr;
-  };
-  return {diagnosis.finding.rule, original(diagnosis.primary_instr), original(diagnosis.secondary_instr)};
+/// A wait that every run passes by a phase that is long over waits for nothing, and hides what it should have been.
+bool isIdleWait(const Edit& edit, const Edited& edited, const machine::Program& program, const machine::Outcome& outcome) {
+  for (const diagnose::Change& change : edit.changes) {
+    if (change.kind != diagnose::Change::Kind::kFlipOperand && change.kind != diagnose::Change::Kind::kPhaseBit) continue;
+    bool is_idle = true;
+    for (machine::EventId id = 1; id < outcome.log.end(); ++id) {
+      const machine::Event& event = outcome.log[id];
+      const bool is_it = event.kind == machine::EventKind::kMbarrierWait && !event.is_repeat &&
+                         edited.origin[program.ops[event.op].instr] == change.at;
+      is_idle &= !is_it;
+    }
+    if (is_idle) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-ptx::Function applyEdit(const ptx::Function& function, const Edit& edit) {
-  ptx::Function changed = function;
-  if (edit.at >= changed.instructions.size()) return changed;
-  if (edit.kind == Edit::Kind::kSetImmediate) {
-    if (!changed.instructions[edit.at].operands.empty()) changed.instructions[edit.at].operands[0] = immediate(edit.immediate);
-    return changed;
-  }
-  for (ptx::Instruction& instr : changed.instructions) {
-    for (ptx::Operand& operand : instr.operands) shiftTargets(operand, edit.at);
-  }
-  for (ptx::BranchTable& table : changed.branch_tables) {
-    for (ptx::InstrIndex& target : table.targets) target += target > edit.at ? 1 : 0;
-  }
-  for (ptx::Label& label : changed.labels) label.target += label.target > edit.at ? 1 : 0;
-  ptx::Instruction inserted;
-  inserted.opcode = edit.opcode;
-  inserted.decoded = &ptx::decode(edit.opcode);
-  inserted.loc = changed.instructions[edit.at].loc;
-  if (edit.has_immediate) inserted.operands.push_back(immediate(edit.immediate));
-  changed.instructions.insert(changed.instructions.begin() + edit.at, std::move(inserted));
-  return changed;
+Repairer::Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, Budget budget)
+    : program_(program), inputs_(std::move(inputs)), file_(std::move(file)),
+      text_(file_.empty() ? SourceText({}) : SourceText::read(file_)), statements_(program, file_, text_), budget_(budget),
+      baselines_(inputs_.size()) {}
+
+machine::Outcome Repairer::runCounted(const machine::Program& program, const Input& input, std::uint64_t max_steps) {
+  machine::RunOptions options = input.options;
+  options.max_steps = std::min(max_steps, steps_ < budget_.steps ? budget_.steps - steps_ : 1);
+  options.max_seconds = std::min(options.max_seconds, budget_.seconds);
+  machine::Outcome outcome = machine::run(program, input.launch, options);
+  steps_ += outcome.steps;
+  return outcome;
 }
 
-std::optional<diagnose::Repair> tryRepairs(const diagnose::Run& run, const machine::RunOptions& options,
-                                           const Diagnosis& diagnosis, const std::vector<Diagnosis>& all) {
-  std::set<Key> before;
-  for (const Diagnosis& other : all) before.insert(keyOf(other, nullptr));
-  std::size_t tries = 0;
-  for (const Edit& edit : diagnosis.edits) {
-    if (++tries > kMaxTries) break;
-    ptx::Module module = *run.program.module;
-    module.functions.clear();
-    module.locations = run.program.locations;
-    const ptx::Function changed = applyEdit(run.program.function, edit);
-    const Result<machine::Program> program = machine::buildProgram(module, changed);
-    if (!program) continue;
-    const machine::Outcome outcome = machine::run(*program, run.launch, options);
-    const diagnose::Run repaired{*program, run.launch, outcome, run.names};
-    bool helps = true;
-    for (const Diagnosis& left : diagnose::diagnose(repaired)) {
-      const Key key = keyOf(left, &edit);
-      helps &= before.contains(key) && key != keyOf(diagnosis, nullptr);
-    }
-    if (!helps) continue;
-    const std::uint32_t at = std::min<std::uint32_t>(edit.at, static_cast<std::uint32_t>(run.program.function.instructions.size() - 1));
-    return diagnose::Repair{edit.description, run.program.stackOf(at), edit.source_text};
+const Repairer::Baseline& Repairer::baseline(std::size_t input) {
+  std::optional<Baseline>& known = baselines_[input];
+  if (known) return *known;
+  known.emplace();
+  const Input& in = inputs_[input];
+  const machine::Outcome outcome = runCounted(program_, in, in.options.max_steps);
+  known->is_cut = isSpent();
+  for (const Diagnosis& met : diagnose::diagnose({program_, in.launch, outcome, in.names})) {
+    known->findings.insert({met.finding.rule, met.primary_instr, met.secondary_instr});
   }
-  return std::nullopt;
+  known->steps = outcome.steps;
+  for (const machine::RunLimit& limit : outcome.limits) known->limits.insert(limit.reason);
+  return *known;
+}
+
+bool Repairer::isSpent() const {
+  return steps_ >= budget_.steps || std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > budget_.seconds;
+}
+
+Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
+  const std::optional<Edited> edited = applyEdit(program_, statements_, edit);
+  if (!edited || (open.is_gone && !open.is_gone(*edited))) return Result::kFails;
+  ptx::Module module = *program_.module;
+  module.functions.clear();
+  module.locations = program_.locations;
+  const handoff::Result<machine::Program> program = machine::buildProgram(module, edited->function);
+  if (!program) return Result::kFails;
+  const auto original = [&](std::uint32_t instr) {
+    // What happens at an insertion was not there before.
+    return instr < edited->origin.size() ? edited->origin[instr] : Edited::kInserted;
+  };
+  const Diagnosis& finding = open.diagnosis;
+  const Key own{finding.finding.rule, finding.primary_instr, finding.secondary_instr};
+  bool is_clean = true;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    // The input that showed the finding first: it is the one that refutes most candidates.
+    const std::size_t index = i == 0 ? open.input : i <= open.input ? i - 1 : i;
+    const Baseline& before = baseline(index);
+    const Input& in = inputs_[index];
+    if (before.is_cut) return Result::kFails;
+    const machine::Outcome outcome = runCounted(*program, in, std::min(in.options.max_steps, 4 * before.steps + 60'000));
+    for (const machine::RunLimit& limit : outcome.limits) {
+      if (!before.limits.contains(limit.reason)) return Result::kFails;
+    }
+    if (isSpent()) return Result::kFails;
+    if (i == 0 && isIdleWait(edit, *edited, *program, outcome)) return Result::kFails;
+    for (const Diagnosis& left : diagnose::diagnose({*program, in.launch, outcome, in.names})) {
+      const Key key{left.finding.rule, original(left.primary_instr), original(left.secondary_instr)};
+      if (key == own || !before.findings.contains(key)) return Result::kFails;
+      is_clean &= left.finding.severity == diagnose::Severity::kNote;
+    }
+  }
+  return is_clean ? Result::kClean : Result::kLeavesOthers;
+}
+
+diagnose::Repair Repairer::repairBy(const Edit& edit, const Open& open, Result result) {
+  const std::optional<Edit> variant = inStyleOf(text_, edit);
+  const Edit& chosen = variant && check(*variant, open) == result ? *variant : edit;
+  // From the statement that is changed outwards; the function that wraps it is not the place.
+  const std::uint32_t at = chosen.changes.front().at;
+  const SourceStack& stack = program_.stackOf(at);
+  return {chosen.description, {stack.begin() + static_cast<std::ptrdiff_t>(std::min(statements_.frameOf(at), stack.size())), stack.end()},
+          sourceChanges(program_, statements_, text_, file_, chosen)};
+}
+
+std::vector<std::optional<diagnose::Repair>> Repairer::repairAll(const std::vector<Open>& findings) {
+  std::vector<std::optional<diagnose::Repair>> repairs(findings.size());
+  std::vector<const Edit*> partial(findings.size(), nullptr);
+  // The best guess of each finding comes before the second best of any: one of them may be behind all the others.
+  for (std::size_t guess = 0; guess < budget_.tries; ++guess) {
+    for (std::size_t f = 0; f < findings.size() && !isSpent(); ++f) {
+      if (guess >= findings[f].diagnosis.edits.size()) continue;
+      const Edit& edit = findings[f].diagnosis.edits[guess];
+      if (partial[f] != nullptr && findings.size() == 1) continue;  // what is left are notes
+      const Result result = check(edit, findings[f]);
+      if (result == Result::kClean) {
+        // What leaves no finding repairs them all.
+        std::fill(repairs.begin(), repairs.end(), repairBy(edit, findings[f], result));
+        return repairs;
+      }
+      if (result == Result::kLeavesOthers && !edit.is_bold && partial[f] == nullptr) partial[f] = &edit;
+    }
+  }
+  for (std::size_t f = 0; f < findings.size(); ++f) {
+    if (partial[f] != nullptr) repairs[f] = repairBy(*partial[f], findings[f], Result::kLeavesOthers);
+  }
+  return repairs;
 }
 
 }  // namespace handoff::explore

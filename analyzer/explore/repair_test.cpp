@@ -12,7 +12,7 @@
 namespace handoff::explore {
 namespace {
 
-using diagnose::Edit;
+using diagnose::Change;
 using ::testing::HasSubstr;
 
 std::uint32_t indexOf(const ptx::Function& function, std::string_view opcode) {
@@ -35,67 +35,116 @@ constexpr const char* kLoop =
     "LOOP:\nbar.warp.sync 0xffffffff;\nsetp.lt.u32 %p1, %t, 5;\n@%p1 bra.uni DONE;\nbar.sync 0;\n"
     "@%p2 bra LOOP;\nDONE:\nmembar.cta;\n";
 
-ptx::Function loop() { return test::parseModule(test::kernelText(kLoop))->functions.front(); }
+class ApplyEdit : public testing::Test {
+ protected:
+  explicit ApplyEdit(const char* statements = kLoop) : ran_(test::run(statements)) {}
 
-Edit insertBefore(std::uint32_t at, const char* opcode) {
-  Edit edit;
-  edit.at = at;
-  edit.opcode = opcode;
-  return edit;
+  const ptx::Function& before() const { return ran_.program.function; }
+  std::uint32_t at(std::string_view opcode) const { return indexOf(before(), opcode); }
+  std::optional<Edited> apply(std::vector<Change> changes) const {
+    return applyEdit(ran_.program, Statements(ran_.program, "", text_), {std::move(changes), ""});
+  }
+
+  test::Ran ran_;
+  SourceText text_{{}};
+};
+
+Change change(Change::Kind kind, std::uint32_t at, const char* opcode = "") {
+  Change result;
+  result.kind = kind;
+  result.at = at;
+  result.opcode = opcode;
+  return result;
 }
 
-TEST(ApplyEdit, InsertionShiftsTargetsBehindIt) {
-  const ptx::Function before = loop();
-  const std::uint32_t barrier = indexOf(before, "bar.sync");
-  const ptx::Function after = applyEdit(before, insertBefore(barrier, "cp.async.wait_all"));
-  ASSERT_EQ(after.instructions.size(), before.instructions.size() + 1);
-  EXPECT_EQ(after.instructions[barrier].opcode, "cp.async.wait_all");
-  EXPECT_EQ(after.instructions[barrier + 1].opcode, "bar.sync");
-  EXPECT_EQ(after.instructions[targetOf(after, indexOf(after, "bra.uni"))].opcode, "membar.cta")
+TEST_F(ApplyEdit, InsertionShiftsTargetsBehindIt) {
+  const std::uint32_t barrier = at("bar.sync");
+  const auto after = apply({change(Change::Kind::kInsertBefore, barrier, "cp.async.wait_all")});
+  ASSERT_TRUE(after);
+  ASSERT_EQ(after->function.instructions.size(), before().instructions.size() + 1);
+  EXPECT_EQ(after->function.instructions[barrier].opcode, "cp.async.wait_all");
+  EXPECT_EQ(after->origin[barrier], Edited::kInserted);
+  EXPECT_EQ(after->function.instructions[barrier + 1].opcode, "bar.sync");
+  EXPECT_EQ(after->origin[barrier + 1], barrier);
+  EXPECT_EQ(after->function.instructions[targetOf(after->function, indexOf(after->function, "bra.uni"))].opcode, "membar.cta")
       << "behind the insertion";
-  EXPECT_EQ(after.instructions[targetOf(after, indexOf(after, "bra"))].opcode, "bar.warp.sync")
+  EXPECT_EQ(after->function.instructions[targetOf(after->function, indexOf(after->function, "bra"))].opcode, "bar.warp.sync")
       << "before it";
 }
 
-TEST(ApplyEdit, JumpToThePlaceOfAnInsertionRunsIt) {
-  const ptx::Function before = loop();
-  const ptx::Function after =
-      applyEdit(before, insertBefore(indexOf(before, "membar.cta"), "cp.async.wait_all"));
-  EXPECT_EQ(after.instructions[targetOf(after, indexOf(after, "bra.uni"))].opcode, "cp.async.wait_all");
+TEST_F(ApplyEdit, JumpToThePlaceOfAnInsertionRunsIt) {
+  const auto after = apply({change(Change::Kind::kInsertBefore, at("membar.cta"), "cp.async.wait_all")});
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->function.instructions[targetOf(after->function, indexOf(after->function, "bra.uni"))].opcode, "cp.async.wait_all");
 }
 
-TEST(ApplyEdit, InsertedBarrierHasItsNumber) {
-  Edit edit = insertBefore(0, "bar.sync");
-  edit.has_immediate = true;
-  const ptx::Function after = applyEdit(loop(), edit);
-  ASSERT_EQ(after.instructions[0].operands.size(), 1u);
-  EXPECT_EQ(after.instructions[0].operands[0].imm, 0);
+TEST_F(ApplyEdit, JumpOverAStatementPassesWhatIsBehindIt) {
+  const auto after = apply({change(Change::Kind::kInsertAfter, at("bar.sync"), "cp.async.wait_all")});
+  ASSERT_TRUE(after);
+  const std::uint32_t inserted = indexOf(after->function, "cp.async.wait_all");
+  EXPECT_EQ(after->function.instructions[inserted - 1].opcode, "bar.sync");
+  EXPECT_GT(targetOf(after->function, indexOf(after->function, "bra.uni")), inserted);
 }
 
-TEST(ApplyEdit, ImmediateIsReplaced) {
-  const ptx::Function before =
-      test::parseModule(test::kernelText("cp.async.wait_group 3;"))->functions.front();
-  const Edit edit{.kind = Edit::Kind::kSetImmediate,
-                  .at = indexOf(before, "cp.async.wait_group"),
-                  .immediate = 1,
-                  .has_immediate = true};
-  const ptx::Function after = applyEdit(before, edit);
-  EXPECT_EQ(after.instructions[edit.at].operands[0].imm, 1);
-  EXPECT_EQ(after.instructions.size(), before.instructions.size());
+TEST_F(ApplyEdit, DeletionLeadsJumpsToWhatFollows) {
+  const auto after = apply({change(Change::Kind::kDelete, at("bar.warp.sync"))});
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->function.instructions.size(), before().instructions.size() - 1);
+  EXPECT_EQ(after->function.instructions[targetOf(after->function, indexOf(after->function, "bra"))].decoded->modifiers[0], "setp");
 }
 
-TEST(ApplyEdit, PlaceBeyondTheEndChangesNothing) {
-  const ptx::Function before = loop();
-  EXPECT_EQ(applyEdit(before, insertBefore(100'000, "bar.sync")).instructions.size(),
-            before.instructions.size());
+TEST_F(ApplyEdit, MoveKeepsTheInstruction) {
+  Change move = change(Change::Kind::kMoveAfter, at("bar.warp.sync"));
+  move.to = at("membar.cta");
+  const auto after = apply({move});
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->function.instructions.size(), before().instructions.size());
+  EXPECT_EQ(after->function.instructions[indexOf(after->function, "membar.cta") + 1].opcode, "bar.warp.sync");
+}
+
+TEST_F(ApplyEdit, BranchIsSplitAtABarrier) {
+  Change split = change(Change::Kind::kSplitBranch, at("bra.uni"));
+  split.to = at("bar.sync");
+  const auto after = apply({split});
+  ASSERT_TRUE(after);
+  const std::uint32_t barrier = indexOf(after->function, "bar.sync");
+  EXPECT_EQ(targetOf(after->function, indexOf(after->function, "bra.uni")), barrier) << "all come to the barrier";
+  EXPECT_EQ(after->function.instructions[barrier + 1].opcode, "bra.uni") << "and part again behind it";
+  EXPECT_EQ(after->function.instructions[targetOf(after->function, barrier + 1)].opcode, "membar.cta");
+}
+
+TEST_F(ApplyEdit, PlaceBeyondTheEndIsRefused) {
+  EXPECT_FALSE(apply({change(Change::Kind::kInsertBefore, 100'000, "bar.sync")}));
+}
+
+TEST(ApplyEditOperands, ImmediateIsReplacedAndFlipped) {
+  const test::Ran ran = test::run("cp.async.wait_group 3;\nL:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 1;\n");
+  const SourceText text{{}};
+  const Statements statements(ran.program, "", text);
+  Change set = change(Change::Kind::kSetOperand, indexOf(ran.program.function, "cp.async.wait_group"));
+  set.value = 1;
+  Change flip = change(Change::Kind::kFlipOperand, indexOf(ran.program.function, "mbarrier.try_wait.parity.shared.b64"));
+  flip.operand = 2;
+  const auto after = applyEdit(ran.program, statements, {{set, flip}, ""});
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->function.instructions[set.at].operands[0].imm, 1);
+  EXPECT_EQ(after->function.instructions[flip.at].operands[2].imm, 0);
+  flip.operand = 7;
+  EXPECT_FALSE(applyEdit(ran.program, statements, {{flip}, ""})) << "no such operand";
+}
+
+std::vector<std::optional<diagnose::Repair>> repairsOf(const test::Ran& ran, std::vector<Input> inputs = {}) {
+  if (inputs.empty()) inputs.push_back({ran.launch, machine::RunOptions{}, ran.names});
+  std::vector<Repairer::Open> open;
+  for (const diagnose::Diagnosis& diagnosis : ran.diagnoses()) open.push_back({diagnosis, 0});
+  EXPECT_FALSE(open.empty());
+  return Repairer(ran.program, std::move(inputs), "", {}).repairAll(open);
 }
 
 std::optional<diagnose::Repair> repairOf(const std::string& statements, std::uint32_t threads = 64) {
   const test::Ran ran = test::run(statements, {.block = {threads, 1, 1}});
-  const auto all = ran.diagnoses();
-  EXPECT_FALSE(all.empty());
-  if (all.empty()) return std::nullopt;
-  return tryRepairs(ran.view(), machine::RunOptions{}, all.front(), all);
+  const auto repairs = repairsOf(ran);
+  return repairs.empty() ? std::nullopt : repairs.front();
 }
 
 const std::string kCopyAndCommit = std::string(test::kCopy) + test::kCommit;
@@ -104,7 +153,6 @@ TEST(Repair, WaitIsPutBeforeTheBarrierThatHandsOver) {
   const auto repair = repairOf(kCopyAndCommit + test::kSync + test::kReadOther);
   ASSERT_TRUE(repair.has_value());
   EXPECT_THAT(repair->description, HasSubstr("insert cp.async.wait_all"));
-  EXPECT_THAT(repair->insert_before, HasSubstr("cp.async.wait_all"));
 }
 
 TEST(Repair, MissingBarrierIsInserted) {
@@ -133,17 +181,66 @@ TEST(Repair, EditThatBringsANewFindingIsNoRepair) {
                                   {.block = {64, 1, 1}});
   auto all = ran.diagnoses();
   ASSERT_FALSE(all.empty());
-  all.front().edits.erase(all.front().edits.begin(),
-                          all.front().edits.end() - 1);  // only the one right before the read
-  EXPECT_FALSE(tryRepairs(ran.view(), machine::RunOptions{}, all.front(), all).has_value());
+  Change barrier = change(Change::Kind::kInsertBefore, all.front().primary_instr, "bar.sync");
+  barrier.operands.emplace_back().kind = ptx::Operand::Kind::kImmediate;
+  all.front().edits = {{{barrier}, "insert __syncthreads()"}};
+  Repairer repairer(ran.program, {{ran.launch, machine::RunOptions{}, ran.names}}, "", {});
+  EXPECT_FALSE(repairer.repairAll({{all.front(), 0}}).front().has_value());
+}
+
+TEST(Repair, HoldsUnderEveryInputOrIsNone) {
+  // A count of 64 is right for this launch and wrong for one of 96 threads.
+  const std::string kernel = "bar.sync 1, 128;\n";
+  const test::Ran ran = test::run(kernel, {.block = {64, 1, 1}});
+  const auto alone = repairsOf(ran);
+  ASSERT_EQ(alone.size(), 1U);
+  ASSERT_TRUE(alone.front().has_value());
+  EXPECT_THAT(alone.front()->description, HasSubstr("64 threads"));
+  machine::Launch larger = ran.launch;
+  larger.block = {96, 1, 1};
+  const auto both = repairsOf(ran, {{ran.launch, {}, ran.names}, {larger, {}, ran.names}});
+  EXPECT_FALSE(both.front().has_value());
+}
+
+TEST(Repair, WaitThatNeverWaitsIsNone) {
+  // Any parity that lets the thread go on would end the hang; nobody arrives, so there is nothing to wait for.
+  const auto repair = repairOf("setp.eq.u32 %p2, %t, 0;\n@%p2 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n"
+                               "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n");
+  EXPECT_FALSE(repair.has_value());
+}
+
+TEST(Repair, OneThatLeavesNothingRepairsAllFindings) {
+  const test::Ran ran = test::run(
+      "setp.eq.u32 %p2, %t, 0;\n@%p2 mbarrier.init.shared.b64 [bar], 2;\nbar.sync 0;\n"
+      "@!%p2 bra SKIP;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 100;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 128, [bar];\n"
+      "mbarrier.arrive.shared.b64 _, [bar];\nSKIP:\n"
+      "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\nld.shared.u32 %r1, [%s];\nst.global.u32 [%out], %r1;\n",
+      {.block = {8, 1, 1}});
+  for (const auto& repair : repairsOf(ran)) {
+    ASSERT_TRUE(repair.has_value());
+    EXPECT_THAT(repair->description, HasSubstr("expect 128 bytes"));
+  }
+}
+
+TEST(Repair, RunsOfARepairHaveABudget) {
+  const test::Ran ran = test::run(kCopyAndCommit + test::kWait + test::kReadOther, {.block = {64, 1, 1}});
+  std::vector<Repairer::Open> open;
+  for (const diagnose::Diagnosis& diagnosis : ran.diagnoses()) open.push_back({diagnosis, 0});
+  ASSERT_FALSE(open.empty());
+  const std::vector<Input> inputs = {{ran.launch, machine::RunOptions{}, ran.names}};
+  EXPECT_FALSE(Repairer(ran.program, inputs, "", {.steps = 10}).repairAll(open).front().has_value()) << "a run takes more";
+  EXPECT_TRUE(Repairer(ran.program, inputs, "", {}).repairAll(open).front().has_value());
 }
 
 TEST(Repair, FindingWithoutEditsHasNone) {
   const test::Ran ran =
       test::run("setp.ge.u32 %p1, %t, 32;\n@%p1 ret;\nbar.sync 0, 64;", {.block = {64, 1, 1}});
-  const auto all = ran.diagnoses();
+  auto all = ran.diagnoses();
   ASSERT_FALSE(all.empty());
-  EXPECT_FALSE(tryRepairs(ran.view(), machine::RunOptions{}, all.front(), all).has_value());
+  all.front().edits.clear();
+  Repairer repairer(ran.program, {{ran.launch, machine::RunOptions{}, ran.names}}, "", {});
+  EXPECT_FALSE(repairer.repairAll({{all.front(), 0}}).front().has_value());
 }
 
 }  // namespace

@@ -3,14 +3,15 @@
 #include "analyzer/explore/scenario.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <variant>
 
 #include "analyzer/explore/annotations.h"
+#include "analyzer/explore/configured.h"
 #include "analyzer/explore/tensor_maps.h"
 #include "analyzer/machine/address.h"
+#include "analyzer/support/launch_text.h"
 
 namespace handoff::explore {
 
@@ -48,47 +49,16 @@ struct Given {
   SourcePos site;      ///< of a launch site; unknown for comments and the command line
 };
 
-std::optional<std::int64_t> toInteger(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return status == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-void parseExtent(std::string_view text, std::array<Folded, 3>& extent) {
-  extent = {1, 1, 1};
-  for (Folded& dimension : extent) {
-    const std::size_t end = std::min(text.find_first_of("x,"), text.size());
-    if (const auto value = toInteger(text.substr(0, end))) dimension = *value;
-    if (end == text.size()) return;
-    text.remove_prefix(end + 1);
-  }
-}
-
-// "block=128 grid=16x2 cluster=2x1 smem=49152 K=64". Fields that are not of this form were refused before.
+// Text that is not of the form was refused before.
 Given parseLaunch(std::string_view text) {
   Given given;
-  while (!text.empty()) {
-    const std::size_t begin = text.find_first_not_of(" \t");
-    if (begin == std::string_view::npos) break;
-    text.remove_prefix(begin);
-    const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
-    const std::string_view field = text.substr(0, end);
-    text.remove_prefix(end);
-    const std::size_t equals = field.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view key = field.substr(0, equals), value = field.substr(equals + 1);
-    if (key == "block") {
-      parseExtent(value, given.block);
-    } else if (key == "grid") {
-      parseExtent(value, given.grid);
-    } else if (key == "cluster") {
-      parseExtent(value, given.cluster);
-    } else if (key == "smem") {
-      given.shared = toInteger(value);
-    } else if (const auto number = toInteger(value)) {
-      given.named.emplace(key, *number);
-    }
-  }
+  const Result<LaunchText> launch = parseLaunchText(text, Block::kOptional);
+  if (!launch) return given;
+  given.block = launch->block;
+  given.grid = launch->grid;
+  given.cluster = launch->cluster;
+  given.shared = launch->shared_bytes;
+  given.named.insert(launch->parameters.begin(), launch->parameters.end());
   return given;
 }
 
@@ -110,6 +80,13 @@ std::vector<Given> givenLaunches(const frontend::Unit& unit, const KernelDecl* d
     given.push_back(parseLaunch(annotation.text));
     given.back().origin = positionText(annotation.pos);
     given.back().pos = annotation.pos;
+  }
+  if (!given.empty()) return given;
+  const std::string pretty = decl != nullptr ? decl->pretty : diagnose::demangle(name);
+  for (const ConfiguredLaunch* configured : configuredFor(options, name, pretty)) {
+    given.push_back(parseLaunch(configured->text));
+    given.back().origin = positionText(configured->pos);
+    given.back().pos = configured->pos;
   }
   if (!given.empty()) return given;
   for (const LaunchSite& site : unit.launches) {
@@ -233,9 +210,10 @@ class Builder {
       grid[d] = (wanted + step - 1) / step * step;
       is_rounded |= given_.grid[d] && grid[d] != wanted;
     }
+    scenario_.can_free_grid = !readsGridSize();
     if (is_rounded) assume("the grid is no multiple of the cluster: " + dim3Text(grid) + " is assumed");
     if (isKnown(given_.grid)) return;
-    scenario_.is_grid_free = !readsGridSize();
+    scenario_.is_grid_free = scenario_.can_free_grid;
     if (!scenario_.is_grid_free) assume("no launch fixes the grid: " + dim3Text(grid) + " is assumed");
   }
 
@@ -368,6 +346,23 @@ void setInteger(Scenario& scenario, std::size_t index, std::int64_t value) {
   for (auto& [name, text] : scenario.names.parameters) {
     if (name == integer.name) text = std::to_string(value);
   }
+}
+
+bool isFixed(const Scenario& scenario) {
+  const bool is_integer_fixed = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return !i.is_free; });
+  return is_integer_fixed || (scenario.can_free_grid && !scenario.is_grid_free);
+}
+
+Scenario freed(Scenario scenario) {
+  for (std::size_t i = 0; i < scenario.integers.size(); ++i) {
+    Integer& integer = scenario.integers[i];
+    if (integer.is_free) continue;
+    integer.is_free = true;
+    // A run of an assumed size is long enough to see what repeats.
+    if (integer.value > kAssumedInteger || integer.value < 0) setInteger(scenario, i, kAssumedInteger);
+  }
+  scenario.is_grid_free = scenario.can_free_grid;
+  return scenario;
 }
 
 std::vector<std::string> holdsFor(const Scenario& scenario, const machine::Program& program) {

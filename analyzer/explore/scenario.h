@@ -29,11 +29,17 @@ struct Scenario {
   std::vector<diagnose::Limit> assumptions;  ///< values that nothing fixes, and that are not free either
   std::vector<Integer> integers;
   bool is_grid_free = false;                 ///< the block index may have any value
-  bool has_site = false;                     ///< a launch says at least the block
+  bool can_free_grid = false;                ///< the kernel does not ask how large the grid is
 };
 
 /// Gives another value to one of the scenario's integers, and says so in its names.
 void setInteger(Scenario& scenario, std::size_t index, std::int64_t value);
+
+/// True when a launch fixes a value that the kernel goes by.
+bool isFixed(const Scenario& scenario);
+/// The scenario with all that a launch fixes set free, but for the shape of the block and of the cluster and the shared
+/// memory.
+Scenario freed(Scenario scenario);
 
 /// What a verdict on the scenario holds for: "all tiles in [0, 2^30)", "all blocks", "block = (128,1,1)".
 std::vector<std::string> holdsFor(const Scenario& scenario, const machine::Program& program);

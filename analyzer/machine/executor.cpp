@@ -152,6 +152,7 @@ bool Executor::isOverBudget() {
     }
   }
   addLimit("the run was stopped after " + budget, at);
+  outcome_.was_stopped = true;
   is_stopped_ = true;
   return true;
 }

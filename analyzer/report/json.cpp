@@ -61,8 +61,16 @@ json::Object witnessObject(const diagnose::Witness& witness, const Paths& paths)
 
 json::Value repairValue(const std::optional<diagnose::Repair>& repair, const Paths& paths) {
   if (!repair) return nullptr;
-  json::Object object{{"description", text(repair->description)},
-                      {"insert_before", text(repair->insert_before)}};
+  static constexpr std::string_view kKinds[] = {"insert_before", "insert_after", "replace", "delete"};
+  json::Array changes;
+  for (const diagnose::SourceChange& change : repair->changes) {
+    json::Object object{{"kind", text(kKinds[static_cast<std::size_t>(change.kind)])},
+                        {"original", text(change.original)},
+                        {"text", text(change.text)}};
+    addPosition(object, change.pos, paths);
+    changes.push_back(std::move(object));
+  }
+  json::Object object{{"description", text(repair->description)}, {"changes", std::move(changes)}};
   addPosition(object, paths.ownPos(repair->stack), paths);
   return object;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 #include <vector>
 
 #include "analyzer/report/groups.h"
@@ -109,13 +110,39 @@ void renderWitness(TextWriter& out, const diagnose::Finding& finding, const std:
   renderSteps(out, finding, file);
 }
 
+/// Spaces or tabs that all lines start with.
+std::size_t indentOf(const std::string& text) {
+  std::size_t indent = std::string::npos;
+  std::stringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty()) indent = std::min(indent, std::min(line.find_first_not_of(" \t"), line.size()));
+  }
+  return indent == std::string::npos ? 0 : indent;
+}
+
 void renderRepair(TextWriter& out, const diagnose::Repair& repair, const std::string& file) {
   const SourcePos pos = out.paths().ownPos(repair.stack);
   const std::string where = out.shortPosition(pos, file);
-  const std::string place = where.empty() ? "" : repair.insert_before.empty() ? " (" + where + ")" : " before " + where;
-  field(out, "fix", repair.description + place + "; re-run with it, the finding is gone");
-  if (!repair.insert_before.empty())
-    out.line("           " + out.styled(Style::kGood, "+ " + repair.insert_before));
+  const std::string place = where.empty() ? "" : " (" + where + ")";
+  field(out, "fix", repair.description + place + (repair.is_tested ? "; re-run with it, the finding is gone" : ""));
+  // As far to the left as the lines of a change allow.
+  std::size_t indent = 0;
+  const auto lines = [&](const std::string& text, char sign) {
+    std::stringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      const std::string shown = sign + (" " + line.substr(std::min(indent, line.size())));
+      out.line("           " + (sign == ' ' ? shown : out.styled(sign == '+' ? Style::kGood : Style::kError, shown)));
+    }
+  };
+  for (const diagnose::SourceChange& change : repair.changes) {
+    indent = indentOf(change.original + "\n" + change.text);
+    if (repair.changes.size() > 1) out.line("           @@ " + out.shortPosition(change.pos, file));
+    const bool takes_away = change.kind == diagnose::SourceChange::Kind::kReplace || change.kind == diagnose::SourceChange::Kind::kDelete;
+    if (change.kind == diagnose::SourceChange::Kind::kInsertAfter) lines(change.original, ' ');
+    if (takes_away) lines(change.original, '-');
+    lines(change.text, '+');
+    if (change.kind == diagnose::SourceChange::Kind::kInsertBefore) lines(change.original, ' ');
+  }
 }
 
 void renderFinding(TextWriter& out, const diagnose::Finding& finding, const std::string& elsewhere) {

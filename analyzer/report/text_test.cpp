@@ -42,7 +42,10 @@ FileReport oneFinding() {
   finding.witness.iteration = 3;
   finding.witness.buffer = "slot[1], bytes 16..31";
   finding.witness.steps = {{"thread 1", "starts a copy", {{{"/p/a.cu", 28, 5}, "k()"}}}};
-  finding.repair = diagnose::Repair{"insert a wait", {{{"/p/a.cu", 31, 1}, "k()"}}, "cp_async_wait<0>();"};
+  finding.repair = diagnose::Repair{
+      "insert a wait",
+      {{{"/p/a.cu", 31, 1}, "k()"}},
+      {{diagnose::SourceChange::Kind::kInsertBefore, {"/p/a.cu", 31, 0}, "sum += slot[1];", "cp_async_wait<0>();"}}};
   file.kernels[0].findings.push_back(finding);
   return file;
 }
@@ -74,8 +77,20 @@ TEST(Text, WitnessHasLaunchParametersThreadsAndMemory) {
 
 TEST(Text, RepairShowsTheTextToInsert) {
   const std::string text = render(oneFinding());
-  EXPECT_THAT(text, HasSubstr("  fix:     insert a wait before line 31"));
+  EXPECT_THAT(text, HasSubstr("  fix:     insert a wait (line 31); re-run with it, the finding is gone\n"
+                              "           + cp_async_wait<0>();\n             sum += slot[1];\n"));
   EXPECT_THAT(text, HasSubstr("+ cp_async_wait<0>();\n"));
+}
+
+TEST(Text, RepairOfSeveralLinesIsADiff) {
+  FileReport file = oneFinding();
+  diagnose::Repair& repair = *file.kernels[0].findings[0].repair;
+  repair.is_tested = false;
+  repair.changes = {{diagnose::SourceChange::Kind::kDelete, {"/p/a.cu", 30, 0}, "  arrive();", ""},
+                    {diagnose::SourceChange::Kind::kReplace, {"/p/a.cu", 31, 0}, "wait(1);", "wait(0);\nsync();"}};
+  EXPECT_THAT(render(file), HasSubstr("insert a wait (line 31)\n"
+                                      "           @@ line 30\n           - arrive();\n"
+                                      "           @@ line 31\n           - wait(1);\n           + wait(0);\n           + sync();\n"));
 }
 
 TEST(Text, NoRepairNoFixLine) {

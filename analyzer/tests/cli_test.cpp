@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/tests/command.h"
@@ -50,6 +51,10 @@ class Cli : public testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
+  std::string read(const std::string& name) {
+    std::ifstream stream(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  }
   void writeBadKernel(const std::string& name) { write(name, kBadKernel); }
   CommandResult run(const std::string& arguments) { return runHandoff(arguments, folder_.string()); }
   /// `check` in a way that does not depend on an installed toolkit.
@@ -59,6 +64,39 @@ class Cli : public testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(Cli, FixRepairsTheFileOnce) {
+  writeBadKernel("a.cu");
+  const CommandResult first = check("--fix a.cu");
+  EXPECT_EQ(first.exit_code, 1) << "the findings were there";
+  EXPECT_THAT(first.err, HasSubstr("a.cu: 1 repair applied"));
+  const std::string repaired = read("a.cu");
+  EXPECT_THAT(repaired, HasSubstr("cp.async.wait_all"));
+  const CommandResult second = check("--fix a.cu");
+  EXPECT_EQ(second.exit_code, 0) << second.out;
+  EXPECT_THAT(second.err, Not(HasSubstr("applied")));
+  EXPECT_EQ(read("a.cu"), repaired);
+}
+
+TEST_F(Cli, FixLeavesWhatIsSilencedOrSwitchedOff) {
+  const std::string text = std::string(kBadKernel);
+  const std::string silenced = "// NOLINTBEGIN(handoff-*)\n" + text + "// NOLINTEND(handoff-*)\n";
+  write("a.cu", silenced);
+  EXPECT_EQ(check("--fix a.cu").exit_code, 0);
+  EXPECT_EQ(read("a.cu"), silenced);
+  write("a.cu", text);
+  check("--fix --checks=-barrier-only-handoff a.cu");
+  EXPECT_EQ(read("a.cu"), text);
+}
+
+TEST_F(Cli, FileThatCannotBeWrittenIsNotFixed) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  writeBadKernel("a.cu");
+  fs::permissions(folder_ / "a.cu", fs::perms::owner_read);
+  const CommandResult result = check("--fix a.cu");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("a.cu"), HasSubstr("cannot write")));
+}
 
 TEST_F(Cli, NoCommandPrintsUsage) {
   const CommandResult result = run("");

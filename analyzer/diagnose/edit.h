@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of a program that may repair a finding, in terms of its statements.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/ptx/module.h"
+
+namespace handoff::diagnose {
+
+/// One step of an edit. `at` and `to` are instructions of Program::function and stand for the source statements that they
+/// come from: a change goes to every copy of its statement, as a change of the source would.
+struct Change {
+  enum class Kind : std::uint8_t {
+    kInsertBefore, kInsertAfter,  ///< `opcode` with `operands`, beside the statement
+    kDelete,
+    kMoveBefore, kMoveAfter,      ///< the instruction, to the statement of `to`
+    kSetOperand,                  ///< operand number `operand` becomes `value`
+    kFlipOperand,                 ///< ... becomes itself xor 1
+    kCapOperand,                  ///< ... becomes the smaller of itself and `value`
+    kPhaseBit,                    ///< ... becomes a bit that starts at `value` and flips behind the statement
+    kSetOpcode,                   ///< `opcode` with the operands that are there
+    kReplace,                     ///< `opcode` with `operands`
+    kRetry,                       ///< the poll is asked again until it is true
+    kElect,                       ///< one lane of the warp executes the instruction
+    kSplitBranch,                 ///< the branch `at` ends before `to` and is asked again behind it
+  };
+  Kind kind = Kind::kInsertBefore;
+  std::uint32_t at = 0;
+  std::uint32_t to = 0;
+  std::string opcode{};
+  std::vector<ptx::Operand> operands{};
+  std::uint32_t operand = 0;
+  std::int64_t value = 0;
+};
+
+/// Whoever offers one must have run it (explore/repair).
+struct Edit {
+  std::vector<Change> changes{};
+  std::string description{};  ///< "insert __syncthreads()"
+  /// It takes away or weakens something: an arrival, a branch, a count. Where other findings stay, that proves nothing.
+  bool is_bold = false;
+};
+
+}  // namespace handoff::diagnose

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Insertions, deletions and replacements, with all branch targets moved along.
+#include "analyzer/explore/apply_edit.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace handoff::explore {
+
+using diagnose::Change;
+using diagnose::Edit;
+
+namespace {
+
+ptx::Operand immediate(std::int64_t value) {
+  ptx::Operand operand;
+  operand.kind = ptx::Operand::Kind::kImmediate;
+  operand.imm = value;
+  return operand;
+}
+
+ptx::Operand registerOperand(ptx::RegId reg) {
+  ptx::Operand operand;
+  operand.kind = ptx::Operand::Kind::kRegister;
+  operand.reg = reg;
+  return operand;
+}
+
+/// What is added at one place. Jumps from within `own` pass it by (before) or are led to it (after).
+struct Insertion {
+  ptx::Instruction instruction;
+  Copy own;
+};
+
+class Applier {
+ public:
+  Applier(const machine::Program& program, const Statements& statements)
+      : statements_(statements), result_{program.function, {}}, size_(program.function.instructions.size()), before_(size_ + 1),
+        after_(size_ + 1), is_deleted_(size_) {}
+
+  bool apply(const Change& change) {
+    if (change.at >= size_ || change.to >= size_) return false;
+    switch (change.kind) {
+      case Change::Kind::kInsertBefore:
+      case Change::Kind::kInsertAfter: return insert(change);
+      case Change::Kind::kMoveBefore:
+      case Change::Kind::kMoveAfter: return move(change);
+      case Change::Kind::kSplitBranch: return splitBranch(change);
+      default: break;
+    }
+    for (const std::uint32_t twin : statements_.twinsOf(change.at)) {
+      if (!rewrite(twin, change)) return false;
+    }
+    return true;
+  }
+
+  Edited finish() {
+    std::vector<ptx::Instruction> old = std::move(result_.function.instructions);
+    result_.function.instructions.clear();
+    std::vector<std::uint32_t> of_before(size_ + 1), of_after(size_ + 1), of_self(size_ + 1);
+    std::vector<std::uint32_t> source;  // by new instruction: the old place whose jumps it shares
+    const auto add = [&](ptx::Instruction&& instruction, std::uint32_t origin, std::uint32_t place) {
+      result_.function.instructions.push_back(std::move(instruction));
+      result_.origin.push_back(origin);
+      source.push_back(place);
+    };
+    for (std::uint32_t i = 0; i <= size_; ++i) {
+      of_before[i] = static_cast<std::uint32_t>(result_.origin.size());
+      for (Insertion& insertion : before_[i]) add(std::move(insertion.instruction), Edited::kInserted, i);
+      of_self[i] = static_cast<std::uint32_t>(result_.origin.size());
+      if (i == size_) break;
+      if (!is_deleted_[i]) add(std::move(old[i]), i, i);
+      of_after[i] = static_cast<std::uint32_t>(result_.origin.size());
+      for (Insertion& insertion : after_[i]) add(std::move(insertion.instruction), Edited::kInserted, i);
+    }
+    const auto placeOf = [&](std::uint32_t target, std::uint32_t from) {
+      const auto isWithin = [&](const std::vector<Insertion>& insertions) {
+        return std::any_of(insertions.begin(), insertions.end(),
+                           [&](const Insertion& i) { return from >= i.own.first && from <= i.own.last; });
+      };
+      if (target > size_) return target;
+      if (target > 0 && isWithin(after_[target - 1])) return of_after[target - 1];
+      return isWithin(before_[target]) ? of_self[target] : of_before[target];
+    };
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      for (ptx::Operand& operand : result_.function.instructions[i].operands) retarget(operand, source[i], placeOf);
+    }
+    for (ptx::BranchTable& table : result_.function.branch_tables) {
+      for (ptx::InstrIndex& target : table.targets) target = placeOf(target, Edited::kInserted);
+    }
+    for (ptx::Label& label : result_.function.labels) label.target = placeOf(label.target, Edited::kInserted);
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<ptx::Instruction>& instructions() { return result_.function.instructions; }
+
+  template <typename PlaceOf>
+  static void retarget(ptx::Operand& operand, std::uint32_t from, const PlaceOf& placeOf) {
+    if (operand.kind == ptx::Operand::Kind::kLabel) operand.target = placeOf(operand.target, from);
+    for (ptx::Operand& element : operand.elements) retarget(element, from, placeOf);
+  }
+
+  ptx::Instruction make(const std::string& opcode, std::vector<ptx::Operand> operands, std::uint32_t beside) {
+    ptx::Instruction instruction;
+    instruction.opcode = opcode;
+    instruction.decoded = &ptx::decode(opcode);
+    instruction.operands = std::move(operands);
+    instruction.loc = instructions()[beside].loc;
+    return instruction;
+  }
+
+  ptx::RegId freshRegister(ptx::Type type, const char* prefix) {
+    std::vector<ptx::Register>& registers = result_.function.registers;
+    registers.push_back({prefix + std::to_string(registers.size()), type});
+    return static_cast<ptx::RegId>(registers.size() - 1);
+  }
+
+  bool insert(const Change& change) {
+    const bool is_before = change.kind == Change::Kind::kInsertBefore;
+    for (const Copy& copy : statements_.copiesOf(change.at)) {
+      const std::uint32_t place = is_before ? copy.first : copy.last;
+      std::vector<Insertion>& list = (is_before ? before_ : after_)[place];
+      ptx::Instruction instruction = make(change.opcode, change.operands, place);
+      bringOperands(instruction, copy, list);
+      list.push_back({std::move(instruction), copy});
+    }
+    return true;
+  }
+
+  // Compilers compute an operand where it is used first, which may be behind the new place: what it is computed from
+  // comes along. A register with one definition has the same value wherever that is repeated.
+  void bringOperands(const ptx::Instruction& instruction, const Copy& own, std::vector<Insertion>& list) {
+    std::vector<std::uint32_t> needed;
+    for (const ptx::Operand& operand : instruction.operands) collect(operand, needed);
+    std::sort(needed.begin(), needed.end());
+    for (const std::uint32_t i : needed) list.push_back({instructions()[i], own});
+  }
+
+  void collect(const ptx::Operand& operand, std::vector<std::uint32_t>& needed) {
+    constexpr std::size_t kMaxChain = 24;
+    const bool is_register = operand.kind == ptx::Operand::Kind::kRegister ||
+                             (operand.kind == ptx::Operand::Kind::kAddress && operand.base == ptx::Operand::Base::kRegister);
+    if (is_register) {
+      const std::optional<std::uint32_t> definition = onlyDefinition(operand.reg);
+      const bool is_new = definition && std::find(needed.begin(), needed.end(), *definition) == needed.end();
+      if (is_new && needed.size() < kMaxChain) {
+        needed.push_back(*definition);
+        const std::vector<ptx::Operand>& operands = instructions()[*definition].operands;
+        for (std::size_t i = 1; i < operands.size(); ++i) collect(operands[i], needed);
+      }
+    }
+    for (const ptx::Operand& element : operand.elements) collect(element, needed);
+  }
+
+  std::optional<std::uint32_t> onlyDefinition(ptx::RegId reg) {
+    std::optional<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      const ptx::Instruction& instruction = instructions()[i];
+      const unsigned count = ptx::destinationCount(*instruction.decoded, instruction.operands.size());
+      for (unsigned d = 0; d < count; ++d) {
+        if (!writes(instruction.operands[d], reg)) continue;
+        const bool is_simple = std::holds_alternative<ptx::Alu>(instruction.decoded->effect) && !instruction.guard && count == 1;
+        if (found || !is_simple) return std::nullopt;
+        found = i;
+      }
+    }
+    return found;
+  }
+
+  static bool writes(const ptx::Operand& operand, ptx::RegId reg) {
+    if (operand.kind == ptx::Operand::Kind::kRegister && operand.reg == reg) return true;
+    return std::any_of(operand.elements.begin(), operand.elements.end(),
+                       [&](const ptx::Operand& element) { return writes(element, reg); });
+  }
+
+  bool move(const Change& change) {
+    const std::vector<std::uint32_t> twins = statements_.twinsOf(change.at);
+    const std::vector<Copy> places = statements_.copiesOf(change.to);
+    if (twins.size() != places.size()) return false;
+    for (std::size_t i = 0; i < twins.size(); ++i) {
+      if (twins[i] >= places[i].first && twins[i] <= places[i].last) return false;
+      const bool is_before = change.kind == Change::Kind::kMoveBefore;
+      const std::uint32_t place = is_before ? places[i].first : places[i].last;
+      std::vector<Insertion>& list = (is_before ? before_ : after_)[place];
+      bringOperands(instructions()[twins[i]], places[i], list);
+      list.push_back({instructions()[twins[i]], places[i]});
+      is_deleted_[twins[i]] = true;
+    }
+    return true;
+  }
+
+  // "@p bra JOIN; A; at; B; JOIN:" becomes "@p bra MID; A; MID: at; @p bra JOIN; B; JOIN:".
+  bool splitBranch(const Change& change) {
+    ptx::Instruction& branch = instructions()[change.at];
+    if (branch.operands.empty() || branch.operands[0].kind != ptx::Operand::Kind::kLabel || !branch.guard) return false;
+    if (change.to <= change.at || branch.operands[0].target <= change.to) return false;
+    after_[change.to].push_back({branch, {change.to, change.to}});
+    branch.operands[0].target = change.to;
+    return true;
+  }
+
+  bool rewrite(std::uint32_t at, const Change& change) {
+    ptx::Instruction& instruction = instructions()[at];
+    const Copy own{at, at};
+    const auto hasOperand = [&] { return change.operand < instruction.operands.size(); };
+    const auto asValue = [&] {
+      const ptx::Operand::Kind kind = instruction.operands[change.operand].kind;
+      return kind == ptx::Operand::Kind::kRegister || kind == ptx::Operand::Kind::kImmediate;
+    };
+    switch (change.kind) {
+      case Change::Kind::kDelete: is_deleted_[at] = true; return true;
+      case Change::Kind::kSetOperand:
+        if (!hasOperand()) return false;
+        instruction.operands[change.operand] = immediate(change.value);
+        return true;
+      case Change::Kind::kFlipOperand:
+        if (!hasOperand() || !asValue()) return false;
+        return compute(at, change.operand, "xor.b32", 1);
+      case Change::Kind::kCapOperand:
+        if (!hasOperand() || !asValue()) return false;
+        return compute(at, change.operand, "min.u32", change.value);
+      case Change::Kind::kPhaseBit: {
+        if (!hasOperand() || !asValue()) return false;
+        const ptx::RegId bit = freshRegister(ptx::Type::kB32, "%phase");
+        before_[0].push_back({make("mov.b32", {registerOperand(bit), immediate(change.value)}, at), {}});
+        instruction.operands[change.operand] = registerOperand(bit);
+        for (const Copy& copy : statements_.copiesOf(at)) {
+          if (at < copy.first || at > copy.last) continue;
+          after_[copy.last].push_back({make("xor.b32", {registerOperand(bit), registerOperand(bit), immediate(1)}, at), copy});
+        }
+        return true;
+      }
+      case Change::Kind::kSetOpcode:
+        instruction.opcode = change.opcode;
+        instruction.decoded = &ptx::decode(change.opcode);
+        return true;
+      case Change::Kind::kReplace:
+        instruction.opcode = change.opcode;
+        instruction.decoded = &ptx::decode(change.opcode);
+        instruction.operands = change.operands;
+        return true;
+      case Change::Kind::kRetry: {
+        if (instruction.operands.empty() || instruction.operands[0].kind != ptx::Operand::Kind::kRegister) return false;
+        ptx::Operand target;
+        target.kind = ptx::Operand::Kind::kLabel;
+        target.target = at;
+        ptx::Instruction again = make("bra", {target}, at);
+        again.guard = ptx::Guard{instruction.operands[0].reg, true};
+        after_[at].push_back({std::move(again), own});
+        return true;
+      }
+      case Change::Kind::kElect: {
+        if (instruction.guard) return false;
+        const ptx::RegId elected = freshRegister(ptx::Type::kPred, "%elected");
+        ptx::Operand result;
+        result.kind = ptx::Operand::Kind::kSink;
+        result.elements.push_back(registerOperand(elected));
+        before_[at].push_back({make("elect.sync", {result, immediate(0xffffffff)}, at), own});
+        instruction.guard = ptx::Guard{elected, false};
+        return true;
+      }
+      default: return false;
+    }
+  }
+
+  bool compute(std::uint32_t at, std::uint32_t operand, const char* opcode, std::int64_t value) {
+    ptx::Operand& old = instructions()[at].operands[operand];
+    if (old.kind == ptx::Operand::Kind::kImmediate) {
+      old.imm = opcode[0] == 'x' ? old.imm ^ value : std::min(old.imm, value);
+      return true;
+    }
+    const ptx::RegId fresh = freshRegister(ptx::Type::kB32, "%changed");
+    before_[at].push_back({make(opcode, {registerOperand(fresh), old, immediate(value)}, at), {}});
+    old = registerOperand(fresh);
+    return true;
+  }
+
+  const Statements& statements_;
+  Edited result_;
+  std::uint32_t size_;
+  std::vector<std::vector<Insertion>> before_, after_;
+  std::vector<bool> is_deleted_;
+};
+
+}  // namespace
+
+std::optional<Edited> applyEdit(const machine::Program& program, const Statements& statements, const Edit& edit) {
+  Applier applier(program, statements);
+  for (const Change& change : edit.changes) {
+    if (!applier.apply(change)) return std::nullopt;
+  }
+  return applier.finish();
+}
+
+}  // namespace handoff::explore
