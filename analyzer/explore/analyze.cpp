@@ -105,7 +105,17 @@ class KernelAnalysis {
     const std::size_t limits_before = report_.limits.size();
     const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
                             .deadline = start_ + std::chrono::seconds(options_.max_seconds)};
-    Paths paths(program, scenario, budget, [&](const Scenario& one, machine::PathLog& log) { runBlock(program, one, log); });
+    is_explored_ = false;
+    const auto run = [&](const Scenario& one, machine::PathLog& log) {
+      runBlock(program, one, log);
+      is_explored_ = true;  // the first one has the values of the launch, or those assumed for it
+    };
+    const auto probe = [&](const Scenario& one, machine::PathLog& log) {
+      machine::RunOptions options = runOptions(program);
+      options.path = &log;
+      report_.warp_instructions += machine::run(program, one.launch, options).steps;
+    };
+    Paths paths(program, scenario, budget, run, probe);
     paths.explore();
     report_.paths += paths.count();
     for (const PathLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
@@ -140,10 +150,16 @@ class KernelAnalysis {
     }
   }
 
-  void runBlock(const machine::Program& program, const Scenario& scenario, machine::PathLog& log) {
+  machine::RunOptions runOptions(const machine::Program& program) const {
     machine::RunOptions options;
     // Without asynchronous copies only plain barriers are at stake; a short run says most of it.
     options.max_steps = program.has_async_copies ? options_.max_steps : options_.max_steps / 5;
+    options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
+    return options;
+  }
+
+  void runBlock(const machine::Program& program, const Scenario& scenario, machine::PathLog& log) {
+    machine::RunOptions options = runOptions(program);
     options.path = &log;
     const bool is_assumed = runOnce(program, scenario, options);
     options.path = nullptr;
@@ -165,6 +181,7 @@ class KernelAnalysis {
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
     was_stopped_ |= outcome.was_stopped;
+    if (is_other_launch_ || is_explored_) std::erase_if(outcome.misuses, isContract);
     const bool is_assumed = outcome.assumed_from != 0;
     for (const machine::RunLimit& limit : outcome.limits) {
       addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
@@ -172,6 +189,7 @@ class KernelAnalysis {
     const diagnose::Run run{program, scenario.launch, outcome, scenario.names};
     std::vector<Diagnosis> all = diagnose::diagnose(run);
     for (Diagnosis& diagnosis : all) {
+      if (is_other_launch_ && diagnosis.finding.severity == Severity::kNote) continue;
       const bool is_before = diagnosis.last_event != 0 && diagnosis.last_event < outcome.assumed_from;
       if (is_assumed && !is_before && diagnosis.finding.severity != Severity::kNote) {
         // The assumed outcomes of several branches need not go together.
@@ -190,6 +208,12 @@ class KernelAnalysis {
     inputs_.push_back({scenario.launch, options, scenario.names});
     input_steps_.push_back(outcome.steps);
     return is_assumed;
+  }
+
+  // Alignment and sizes of what lies in global memory are for the caller to see to: inputs that no launch has say nothing.
+  static bool isContract(const machine::Misuse& misuse) {
+    using Kind = machine::Misuse::Kind;
+    return misuse.kind == Kind::kMisalignedSource || misuse.kind == Kind::kMisalignedGlobalDestination || misuse.kind == Kind::kBadBulkSize;
   }
 
   // The witness with the fewest instructions is the easiest to follow.
@@ -303,7 +327,7 @@ class KernelAnalysis {
   std::vector<Input> inputs_;
   std::vector<std::uint64_t> input_steps_;  ///< length of the run with each
   std::vector<Limit> own_assumptions_;      ///< of the scenario
-  bool is_other_launch_ = false, was_stopped_ = false;
+  bool is_other_launch_ = false, is_explored_ = false, was_stopped_ = false;
   std::optional<Repairer> repairer_;
   std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Seen> seen_;  ///< by rule and both instructions

@@ -15,12 +15,7 @@ using Answer = symbolic::Solver::Answer;
 
 namespace {
 
-/// Loop counters are taken to stay below this (docs/soundness.md, assumption on counters).
-constexpr std::uint64_t kMaxCounter = (1ull << 31) - 1;
-constexpr std::uint64_t kMaxTurns = 1ull << 28;
-/// A register that moves on by more than this each period is an offset rather than a counter, and may wrap.
-constexpr std::uint64_t kMaxCounterStep = 4096;
-constexpr std::size_t kMaxDistances = 48;
+constexpr std::size_t kMaxDistances = 48;  ///< tried for an input
 
 }  // namespace
 
@@ -34,25 +29,41 @@ std::vector<Condition> conditionsOf(symbolic::Terms& terms, const Decision& deci
   return conditions;
 }
 
-std::unique_ptr<ClosedLoop> LoopCloser::candidate(const PathLog& log, const machine::Program& program, const machine::Period& period) {
+std::unique_ptr<ClosedLoop> LoopCloser::candidate(const PathLog& log, const machine::Period& period, std::uint64_t turns) {
   const machine::Boundary& first = log.boundaries[period.first];
   auto loop = std::make_unique<ClosedLoop>();
-  loop->closure = {.state = first.state, .registers = first.registers, .turns = 0, .length = period.length, .steps = period.steps};
-  std::uint64_t turns = kMaxTurns;
-  const auto known = log.registers_of.find(first.state);
-  for (const machine::RegisterStep& step : period.steps) {
-    const std::uint64_t delta = step.delta[0];
-    if (program.slot_bits[step.slot] != 32 || delta == 0 || delta > kMaxCounterStep) continue;
-    for (std::size_t r = 0; r < known->second.size(); ++r) {
-      const PathLog::Register& reg = known->second[r];
-      const bool is_same = reg.warp == step.warp && reg.slot == step.slot;
-      if (!is_same || first.terms[r] != 0) continue;
-      const std::uint64_t word = first.words[r * machine::kWarpSize];
-      if (word < (1ull << 30)) turns = std::min(turns, (kMaxCounter - word) / delta);
+  loop->closure = {.state = first.state, .registers = first.registers, .turns = terms_.symbol("t" + std::to_string(count_++), 32, 0, turns),
+                   .length = period.length, .steps = period.steps};
+  return loop;
+}
+
+std::optional<LoopCloser::Decisions> LoopCloser::decisionsOf(const ClosedLoop& loop, const PathLog& log) {
+  const auto of = [&](const auto& entry) { return entry.closure == &loop.closure; };
+  const auto applied = std::find_if(log.applied.begin(), log.applied.end(), of);
+  const auto returned = std::find_if(log.returned.begin(), log.returned.end(), of);
+  if (applied == log.applied.end() || returned == log.returned.end()) return std::nullopt;
+  Decisions found;
+  for (std::size_t d = 0; d < returned->decisions; ++d) {
+    const Decision& decision = log.decisions[d];
+    if (decision.kind == Decision::Kind::kAccess) continue;
+    for (const Condition& condition : conditionsOf(terms_, decision)) {
+      if (d < applied->decisions) {
+        found.way_in.push_back(condition);
+      } else if (terms_.contains(condition.term, loop.closure.turns)) {
+        const bool is_inner = terms_.symbolsOf(condition.term).size() == 1;
+        (is_inner ? found.inner : found.exits).push_back({condition, decision.instr});
+      }
     }
   }
-  loop->closure.turns = terms_.symbol("t" + std::to_string(count_++), 32, 0, turns);
-  return loop;
+  return found;
+}
+
+std::optional<std::uint64_t> LoopCloser::neededTurns(ClosedLoop& loop, const PathLog& log) {
+  const auto decisions = decisionsOf(loop, log);
+  if (!decisions) return std::nullopt;
+  if (decisions->exits.empty()) return 0;
+  if (!findShorter(loop, decisions->exits, decisions->way_in)) return std::nullopt;
+  return terms_[loop.input].high / loop.distance + 1;
 }
 
 TermId LoopCloser::atFirst(const ClosedLoop& loop, TermId term) {
@@ -179,47 +190,31 @@ bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, c
 }
 
 std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) {
-  const auto of = [&](const auto& entry) { return entry.closure == &loop.closure; };
-  const auto applied = std::find_if(log.applied.begin(), log.applied.end(), of);
-  const auto returned = std::find_if(log.returned.begin(), log.returned.end(), of);
-  if (applied == log.applied.end() || returned == log.returned.end()) return Obstacle{"its state does not come back", 0};
-  const TermId turns = loop.closure.turns;
-  const Solver::Scope scope(solver_);
-  solver_.assume(terms_.less(terms_.constant(0, 32), turns, false));
-  for (const PathLog::Returned::Register& reg : returned->registers) {
-    if (reg.found == reg.expected) continue;
-    for (unsigned lane = 0; lane < machine::kWarpSize; ++lane) {
-      const TermId same = terms_.equal(terms_.ofLane(reg.found, lane), terms_.ofLane(reg.expected, lane));
-      if (solver_.follows(same) != Answer::kYes) return Obstacle{"a register does not move on by the same amount every time", 0};
-    }
-  }
-  std::vector<Exit> exits;
-  for (std::size_t d = applied->decisions; d < returned->decisions; ++d) {
-    const Decision& decision = log.decisions[d];
-    if (decision.kind == Decision::Kind::kAccess) continue;
-    for (const Condition& condition : conditionsOf(terms_, decision)) {
-      const std::vector<TermId> symbols = terms_.symbolsOf(condition.term);
-      if (std::find(symbols.begin(), symbols.end(), turns) == symbols.end()) continue;
-      loop.continues.push_back(condition);
-      if (symbols.size() == 1) {
-        if (solver_.follows(condition.term, condition.holds) != Answer::kYes) {
-          return Obstacle{"what is decided here changes with the number of turns", decision.instr};
-        }
-      } else {
-        exits.push_back({condition, decision.instr});
+  const auto decisions = decisionsOf(loop, log);
+  if (!decisions) return Obstacle{"its state does not come back", 0};
+  const auto returned = std::find_if(log.returned.begin(), log.returned.end(), [&](const auto& r) { return r.closure == &loop.closure; });
+  {
+    const Solver::Scope scope(solver_);
+    solver_.assume(terms_.less(terms_.constant(0, 32), loop.closure.turns, false));
+    for (const PathLog::Returned::Register& reg : returned->registers) {
+      for (unsigned lane = 0; reg.found != reg.expected && lane < machine::kWarpSize; ++lane) {
+        const TermId same = terms_.equal(terms_.ofLane(reg.found, lane), terms_.ofLane(reg.expected, lane));
+        if (solver_.follows(same) != Answer::kYes) return Obstacle{"a register does not move on by the same amount every time", 0};
       }
     }
+    for (const Exit& inner : decisions->inner) {
+      if (solver_.follows(inner.condition.term, inner.condition.holds) != Answer::kYes) {
+        return Obstacle{"what is decided here changes with the number of turns", inner.instr};
+      }
+      loop.continues.push_back(inner.condition);
+    }
   }
-  std::vector<Condition> way_in;
-  for (std::size_t d = 0; d < applied->decisions; ++d) {
-    if (log.decisions[d].kind == Decision::Kind::kAccess) continue;
-    for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) way_in.push_back(condition);
+  for (const Exit& exit : decisions->exits) loop.continues.push_back(exit.condition);
+  if (decisions->exits.empty()) return std::nullopt;
+  if (!findShorter(loop, decisions->exits, decisions->way_in)) {
+    return Obstacle{"how often the loop turns does not go with its inputs by equal steps", decisions->exits.front().instr};
   }
-  if (exits.empty()) return std::nullopt;
-  if (!findShorter(loop, exits, way_in)) {
-    return Obstacle{"how often the loop turns does not go with its inputs by equal steps", exits.front().instr};
-  }
-  if (!coversAllTurns(loop)) return Obstacle{"a counter of the loop may pass 2^31", exits.front().instr};
+  if (!coversAllTurns(loop)) return Obstacle{"a counter of the loop may pass 2^31", decisions->exits.front().instr};
   return std::nullopt;
 }
 

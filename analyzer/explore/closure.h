@@ -47,8 +47,14 @@ class LoopCloser {
  public:
   LoopCloser(symbolic::Terms& terms, symbolic::Solver& solver) : terms_(terms), solver_(solver) {}
 
-  /// A closure to be tried for a period of the run, and by how much its registers may have moved on.
-  std::unique_ptr<ClosedLoop> candidate(const machine::PathLog& log, const machine::Program& program, const machine::Period& period);
+  static constexpr std::uint64_t kMaxTurns = 1ull << 28;
+
+  /// A closure to be tried for a period of the run; at most `turns` periods may have passed before a state.
+  std::unique_ptr<ClosedLoop> candidate(const machine::PathLog& log, const machine::Period& period, std::uint64_t turns);
+  /// How many periods the inputs can ask for, from the run with a first candidate; 0: no input decides on the loop's
+  /// end; nothing: it is not known how the loop's length goes with its inputs. The fewer turns there may be, the more
+  /// is known of counters.
+  std::optional<std::uint64_t> neededTurns(ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of the same run with the candidate applied. Nothing: the loop is closed as far as this run goes.
   std::optional<Obstacle> prove(ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of a run that left the loop within its first period, or met one of its states only.
@@ -56,6 +62,9 @@ class LoopCloser {
 
  private:
   struct Exit { Condition condition; std::uint32_t instr = 0; };
+  /// The decisions of the period: those that only the turn decides on, and those that inputs decide on, too.
+  struct Decisions { std::vector<Condition> way_in; std::vector<Exit> inner, exits; };
+  std::optional<Decisions> decisionsOf(const ClosedLoop& loop, const machine::PathLog& log);
   bool findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
   bool holdsWith(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
   std::uint64_t leastValue(symbolic::TermId input, const std::vector<Condition>& way_in);

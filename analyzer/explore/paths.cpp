@@ -46,8 +46,8 @@ bool readsBlockIndex(const machine::Program& program, unsigned d) {
 
 }  // namespace
 
-Paths::Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run)
-    : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), solver_(terms_, budget.solver_milliseconds), closer_(terms_, solver_) {
+Paths::Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run, Run probe)
+    : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), probe_(std::move(probe)), solver_(terms_, budget.solver_milliseconds), closer_(terms_, solver_) {
   addSymbols();
 }
 
@@ -161,24 +161,36 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
     const bool is_hopeless = std::any_of(failed.begin(), failed.end(), [&](std::size_t other) {
       return period.length % other == 0 && period.length / other > 3 && !std::has_single_bit(period.length / other);
     });
-    if (is_hopeless || attempts_ >= kMaxAttempts) continue;
+    const auto key = std::pair(log.boundaries[period.first].state, period.length);
+    if (is_hopeless || attempts_ >= kMaxAttempts || failed_periods_.contains(key)) continue;
     ++attempts_;
-    auto loop = closer_.candidate(log, program_, period);
-    PathLog again(terms_, inputs_);
-    again.keeps_words = true;
-    again.closures.push_back(&loop->closure);
-    run_(scenarioFor(node.inputs), again);
-    const auto obstacle = closer_.prove(*loop, again);
+    const auto runWith = [&](const ClosedLoop& loop) {
+      auto again = std::make_unique<PathLog>(terms_, inputs_);
+      again->keeps_words = true;
+      again->closures.push_back(&loop.closure);
+      probe_(scenarioFor(node.inputs), *again);
+      return again;
+    };
+    // A first candidate tells how many turns there can be; with fewer of them, more can be proved.
+    auto loop = closer_.candidate(log, period, LoopCloser::kMaxTurns);
+    auto again = runWith(*loop);
+    const auto needed = closer_.neededTurns(*loop, *again);
+    if (needed && *needed != 0 && *needed < LoopCloser::kMaxTurns) {
+      loop = closer_.candidate(log, period, *needed);
+      again = runWith(*loop);
+    }
+    const auto obstacle = closer_.prove(*loop, *again);
     if (!obstacle) {
       loops_.push_back(std::move(loop));
-      log.decisions = std::move(again.decisions);
-      log.boundaries = std::move(again.boundaries);
-      log.applied = std::move(again.applied);
-      log.returned = std::move(again.returned);
+      log.decisions = std::move(again->decisions);
+      log.boundaries = std::move(again->boundaries);
+      log.applied = std::move(again->applied);
+      log.returned = std::move(again->returned);
       return true;
     }
     why = obstacle->reason;
     failed.push_back(period.length);
+    failed_periods_.insert(key);
   }
   open_loop_ = why;
   return false;

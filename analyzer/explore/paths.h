@@ -34,8 +34,9 @@ class Paths {
   /// Runs the kernel once with these inputs; what it decides goes into the log.
   using Run = std::function<void(const Scenario& scenario, machine::PathLog& log)>;
 
-  /// `scenario.integers` that are free, and the block index, take all values of their domains.
-  Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run);
+  /// `scenario.integers` that are free, and the block index, take all values of their domains. `run` is called once for
+  /// each path, `probe` for more of what a path has decided.
+  Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run, Run probe);
   void explore();
 
   unsigned count() const { return count_; }
@@ -65,7 +66,7 @@ class Paths {
   const machine::Program& program_;
   const Scenario& scenario_;
   const PathBudget budget_;
-  const Run run_;
+  const Run run_, probe_;
   symbolic::Terms terms_;
   machine::SymbolicInputs inputs_;
   std::vector<std::pair<symbolic::TermId, std::size_t>> integer_symbols_;  ///< symbol, index in Scenario::integers
@@ -78,6 +79,7 @@ class Paths {
   std::map<std::uint32_t, unsigned> turned_;          ///< by instruction: loop exits and operands that were turned round
   std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::vector<PathLimit> limits_;
+  std::set<std::pair<std::uint64_t, std::size_t>> failed_periods_;  ///< by state and length
   std::string open_loop_;                             ///< why the last attempt to close a loop failed
   unsigned count_ = 0, attempts_ = 0;
 };

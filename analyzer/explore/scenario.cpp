@@ -358,8 +358,8 @@ Scenario freed(Scenario scenario) {
     Integer& integer = scenario.integers[i];
     if (integer.is_free) continue;
     integer.is_free = true;
-    // A run of an assumed size is long enough to see what repeats.
-    if (integer.value > kAssumedInteger || integer.value < 0) setInteger(scenario, i, kAssumedInteger);
+    // A run of the assumed size is long enough to see what repeats.
+    if (integer.bytes > 1) setInteger(scenario, i, kAssumedInteger);
   }
   scenario.is_grid_free = scenario.can_free_grid;
   return scenario;
