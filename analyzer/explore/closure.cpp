@@ -182,6 +182,7 @@ bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, c
       loop.distance = distance;
       loop.shorter = {{symbol, terms_.subtract(symbol, terms_.multiply(terms_.resize(turns, width), terms_.constant(distance, width)))}};
       if (holdsWith(loop, exits, way_in)) return true;
+      loop.periods_before = std::max(loop.periods_before, loop.least / distance);
     }
   }
   loop.shorter.clear();

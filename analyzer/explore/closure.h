@@ -35,6 +35,7 @@ struct ClosedLoop {
   symbolic::TermId input = 0;              ///< the one that decides on the loop's end, if any
   std::uint64_t distance = 0;              ///< by how much it is larger for one period more
   std::uint64_t least = 0;                 ///< its least value with which the loop is reached
+  std::uint64_t periods_before = 0;        ///< after a proof that failed: how many later the loop can end at all
 };
 
 /// Why a loop stays open.

@@ -156,12 +156,16 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
   if (log.boundaries.size() < kMinBoundaries) return true;
   std::string why = "no state of its comes back";
   std::vector<std::size_t> failed;
-  for (const machine::Period& period : machine::findPeriods(log, 0, kMaxPeriods)) {
+  std::deque<machine::Period> periods;
+  for (machine::Period& period : machine::findPeriods(log, 0, kMaxPeriods)) periods.push_back(std::move(period));
+  while (!periods.empty()) {
+    const machine::Period period = std::move(periods.front());
+    periods.pop_front();
     // A multiple of a period that failed rarely holds; those that do are powers of two (a counter that wraps), or small.
     const bool is_hopeless = std::any_of(failed.begin(), failed.end(), [&](std::size_t other) {
       return period.length % other == 0 && period.length / other > 3 && !std::has_single_bit(period.length / other);
     });
-    const auto key = std::pair(log.boundaries[period.first].state, period.length);
+    const auto key = std::tuple(log.boundaries[period.first].state, period.length, period.first);
     if (is_hopeless || attempts_ >= kMaxAttempts || failed_periods_.contains(key)) continue;
     ++attempts_;
     const auto runWith = [&](const ClosedLoop& loop) {
@@ -189,6 +193,13 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
       return true;
     }
     why = obstacle->reason;
+    // Inputs that get here at all may be too long for the loop to end yet: then the state is one of a later turn.
+    machine::Period later = period;
+    later.first += std::min<std::size_t>(loop->periods_before, log.boundaries.size()) * period.length;
+    if (loop->periods_before != 0 && later.first + 2 * later.length < log.boundaries.size()) {
+      periods.push_front(std::move(later));
+      continue;
+    }
     failed.push_back(period.length);
     failed_periods_.insert(key);
   }
@@ -309,7 +320,9 @@ void Paths::prefer(const Decision& decision, const PathLog& log) {
     const TermId above = terms_.bitNot(terms_.less(term, terms_.constant(base_[i] / 2, symbol.width), false));
     const TermId below = terms_.less(term, terms_.constant(2 * base_[i] + 8, symbol.width), false);
     if (base_[i] > 16 && keepIfFeasible(terms_.bitAnd(above, below))) continue;
-    keepIfFeasible(below);
+    for (std::uint64_t most = 2 * base_[i] + 8; most < symbol.high; most *= 4) {
+      if (keepIfFeasible(terms_.less(term, terms_.constant(most, symbol.width), false))) break;
+    }
   }
   constexpr std::size_t kMaxAccessConditions = 64;
   std::size_t tried = 0;

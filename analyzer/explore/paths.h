@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "analyzer/explore/closure.h"
@@ -79,7 +80,7 @@ class Paths {
   std::map<std::uint32_t, unsigned> turned_;          ///< by instruction: loop exits and operands that were turned round
   std::set<std::pair<std::string, std::uint32_t>> limited_;
   std::vector<PathLimit> limits_;
-  std::set<std::pair<std::uint64_t, std::size_t>> failed_periods_;  ///< by state and length
+  std::set<std::tuple<std::uint64_t, std::size_t, std::size_t>> failed_periods_;  ///< by state, length and place
   std::string open_loop_;                             ///< why the last attempt to close a loop failed
   unsigned count_ = 0, attempts_ = 0;
 };

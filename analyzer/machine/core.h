@@ -57,8 +57,8 @@ class Core {
   /// The operand as a term, whether it depends on inputs or not; `words` are its values.
   symbolic::TermId asTerm(symbolic::TermId term, const Lanes& words, LaneMask lanes, unsigned bits) const;
   void setTerm(Warp& warp, Slot slot, symbolic::TermId term, const Lanes& words, LaneMask mask);
-  /// The guard of the step's op has been decided: `holds` of `asked`.
-  void noteGuard(const Step& step, LaneMask asked, LaneMask holds);
+  /// The guard of the step's op has been decided: `holds` of `asked`. True if the protocol depends on it.
+  bool noteGuard(const Step& step, LaneMask asked, LaneMask holds);
   /// The step goes by the present values of its operands.
   void noteOperands(const Step& step);
   void noteValue(const Step& step, symbolic::TermId term, const Lanes& words, LaneMask lanes);

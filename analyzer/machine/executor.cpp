@@ -168,8 +168,8 @@ LaneMask Executor::guardedLanes(Warp& warp, std::size_t f, const Op& op, OpIndex
   const LaneMask unknown = guard.unknown & active;
   const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
   if (termAt(warp, op.guard) != symbolic::kConcrete && !std::holds_alternative<ptx::Alu>(op.decoded->effect)) {
-    noteGuard({warp, f, op, index, active}, active, holds);
-    has_left_turn_ |= op.leaves_loop_on_taken || op.leaves_loop_on_fallthrough;
+    const bool is_control = noteGuard({warp, f, op, index, active}, active, holds);
+    has_left_turn_ |= is_control && (op.leaves_loop_on_taken || op.leaves_loop_on_fallthrough);
   }
   if (unknown == 0 || is_branch) return holds & active;
   // A guarded instruction that only computes leaves an unknown result; one that acts is decided like a branch.

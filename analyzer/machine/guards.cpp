@@ -133,11 +133,10 @@ Guards::Side Guards::sideFrom(OpIndex start, OpIndex end, OpIndex branch) {
     const Side effect = effectOf(at);
     if (effect == Side::kProtocol) return effect;
     worst = std::max(worst, effect);
-    // In a loop, the accesses of one more turn are not the ones that the other side leaves out.
-    if (at == branch) continue;
+    if (at == branch) continue;  // a loop: more turns make more accesses
     forEachSuccessor(program_, at, [&](OpIndex next) { work.push_back(next); });
   }
-  return worst == Side::kAccess && seen.contains(branch) ? Side::kProtocol : worst;
+  return worst;
 }
 
 GuardClass Guards::classifyBranch(OpIndex index) {

@@ -46,12 +46,12 @@ bool Core::dependsOnInputs(const Warp& warp, const Arg& arg) const {
   return false;
 }
 
-void Core::noteGuard(const Step& step, LaneMask asked, LaneMask holds) {
+bool Core::noteGuard(const Step& step, LaneMask asked, LaneMask holds) {
   const TermId guard = termAt(step.warp, step.op.guard);
   const LaneMask known = asked & ~value(step.warp, step.op.guard).unknown;
-  if (guard == kConcrete || known == 0) return;
+  if (guard == kConcrete || known == 0) return false;
   const GuardClass found = guards_->classify(step.index);
-  if (found == GuardClass::kSilent) return;
+  if (found == GuardClass::kSilent) return false;
   Decision decision;
   decision.condition = path_->terms().ofLanes(guard, known);
   decision.lanes = known;
@@ -64,6 +64,7 @@ void Core::noteGuard(const Step& step, LaneMask asked, LaneMask holds) {
     decision.wants = (found == GuardClass::kAccessIfTaken) != step.op.is_guard_negated;
   }
   path_->add(decision);
+  return found == GuardClass::kControl;
 }
 
 void Core::noteValue(const Step& step, TermId term, const Lanes& words, LaneMask lanes) {

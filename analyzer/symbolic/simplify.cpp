@@ -149,7 +149,15 @@ TermId Terms::reduceQuotient(TermId a, std::uint64_t divisor) {
     }
     if (!whole.parts.empty()) return add(fromLinear(whole), reduceQuotient(fromLinear(rest), divisor));
   }
-  const Term& x = terms_[a];
+  const Term x = terms_[a];
+  if (x.op == TermOp::kTruncate && terms_[x.a].high <= widthMask(width)) {
+    // Nothing is cut off, and the wide product may be a division.
+    const unsigned wide = terms_[x.a].width;
+    const TermId quotient = std::has_single_bit(divisor)
+                                ? shiftRight(x.a, constant(static_cast<unsigned>(std::countr_zero(divisor)), wide), /*is_signed=*/false)
+                                : reduceQuotient(x.a, divisor);
+    return resize(quotient, width);
+  }
   if (x.op == TermOp::kUnsignedDiv && isConstant(x.b) && !isConstant(x.b, 0) && U128{terms_[x.b].value} * divisor <= widthMask(width)) {
     return reduceQuotient(x.a, terms_[x.b].value * divisor);
   }

@@ -162,6 +162,14 @@ TEST_F(Counter, DivisionAsCompilersWriteIt) {
   EXPECT_TRUE(terms.isConstant(terms.subtract(y, terms.multiply(by_seven, number(7))), 2));
 }
 
+TEST_F(Counter, DivisionOfAWideCounter) {
+  // A 64-bit counter: the high half of the product is cut to 32 bits before it is shifted.
+  const TermId x = terms.resize(counter(7, 12), 64);
+  const TermId high = terms.resize(terms.multiplyHigh(x, terms.constant(0xaaaaaaaaaaaaaaabull, 64), false), 32);
+  const TermId quotient = terms.shiftRight(high, number(1), false);
+  EXPECT_EQ(quotient, terms.divide(counter(7, 12), number(3), false));
+}
+
 TEST_F(Counter, ACounterOfEightBitsWraps) {
   const TermId narrow = terms.bitAnd(counter(7, 3), number(255));
   EXPECT_FALSE(terms.isConstant(terms.remainder(narrow, number(3), false)));
