@@ -43,6 +43,9 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
   return {program.module->file, program.function.instructions[instr].ptx_line, 0};
 }
 
+/// For launches that the unit does not have.
+constexpr std::chrono::seconds kMaxSecondsAside(10);
+
 class KernelAnalysis {
  public:
   KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options)
@@ -103,8 +106,10 @@ class KernelAnalysis {
   /// True when nothing stood in the way of all paths.
   bool explorePaths(const machine::Program& program, const Scenario& scenario) {
     const std::size_t limits_before = report_.limits.size();
-    const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
-                            .deadline = start_ + std::chrono::seconds(options_.max_seconds)};
+    PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
+                      .deadline = start_ + std::chrono::seconds(options_.max_seconds)};
+    // What is off the verdict gets a part of the time only.
+    if (is_aside_) budget.deadline = std::min(budget.deadline, std::chrono::steady_clock::now() + kMaxSecondsAside);
     is_explored_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {
       runBlock(program, one, log);
@@ -126,15 +131,16 @@ class KernelAnalysis {
   // What goes wrong only with values that the unit's launches do not have is another matter, and said apart. A proof for
   // all values, on the other hand, holds for those of the launch.
   void exploreOtherLaunches(const machine::Program& program, const Scenario& scenario) {
-    if (!isFixed(scenario)) return;
+    if (!isFixed(scenario) || !options_.explores_other_launches) return;
     const KernelReport own = report_;
     const bool is_own_complete = !was_stopped_;
     report_.limits.clear();
     report_.holds_for.clear();
     is_other_launch_ = is_own_complete;
+    is_aside_ = true;
     const std::size_t findings_before = report_.findings.size();
     const bool is_complete = explorePaths(program, freed(scenario));
-    is_other_launch_ = false;
+    is_other_launch_ = is_aside_ = false;
     const bool is_proof = is_complete && report_.findings.size() == findings_before;
     if (is_proof) {
       report_.limits = own_assumptions_;
@@ -181,6 +187,11 @@ class KernelAnalysis {
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
     was_stopped_ |= outcome.was_stopped;
+    if ((is_other_launch_ || is_explored_) && outcome.has_left_memory) {
+      // Such sizes are not meant: the buffers are not made for them.
+      addLimit({"with some sizes an access leaves its shared memory; what such sizes bring about is not reported", report_.pos});
+      return outcome.assumed_from != 0;
+    }
     if (is_other_launch_ || is_explored_) std::erase_if(outcome.misuses, isContract);
     const bool is_assumed = outcome.assumed_from != 0;
     for (const machine::RunLimit& limit : outcome.limits) {
@@ -327,7 +338,7 @@ class KernelAnalysis {
   std::vector<Input> inputs_;
   std::vector<std::uint64_t> input_steps_;  ///< length of the run with each
   std::vector<Limit> own_assumptions_;      ///< of the scenario
-  bool is_other_launch_ = false, is_explored_ = false, was_stopped_ = false;
+  bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false;
   std::optional<Repairer> repairer_;
   std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Seen> seen_;  ///< by rule and both instructions

@@ -27,6 +27,8 @@ struct Options {
   bool try_repairs = true;
   /// Values that the unit's launches fix count like any other: what goes wrong for other launches is a violation, too.
   bool any_launch = false;
+  /// Also explore what the unit's launches fix, to say apart what goes wrong only for others.
+  bool explores_other_launches = true;
   unsigned max_paths = 256;                  ///< runs with different inputs, per kernel
   unsigned max_memory_mb = 2048;             ///< of the whole process, when the next path is about to start
 };

@@ -167,6 +167,7 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
     });
     const auto key = std::tuple(log.boundaries[period.first].state, period.length, period.first);
     if (is_hopeless || attempts_ >= kMaxAttempts || failed_periods_.contains(key)) continue;
+    if (isOutOfBudget()) break;
     ++attempts_;
     const auto runWith = [&](const ClosedLoop& loop) {
       auto again = std::make_unique<PathLog>(terms_, inputs_);
@@ -240,6 +241,7 @@ void Paths::expand(const Node& node, const PathLog& log) {
   for (std::size_t d = 0; d < end; ++d) {
     const Decision& decision = log.decisions[d];
     if (decision.kind == Decision::Kind::kAccess) continue;
+    if (isOutOfBudget()) return;
     if (index >= node.bound) turnRound(decision, index, log);
     for (const Condition& condition : conditionsOf(terms_, decision)) {
       const TermId term = atFirstTurn(condition.term);

@@ -38,7 +38,7 @@ std::vector<Case> allCases();
 /// One row of testcases/sizes/sizes.tsv.
 struct SizeCase {
   std::string path;
-  std::string expectation;         ///< "violation", "not-verified" or "verified"
+  std::string expectation;         ///< "violation", "not-verified", "silent" or "verified"
   std::vector<std::string> rules;  ///< the rule of the defect, and others that describe it; none for "verified"
   std::string wrong_size;          ///< a small one, as "tiles=1" or "total=5 grid=4"; "" for "verified"
   std::vector<std::string> right_sizes;

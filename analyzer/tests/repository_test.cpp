@@ -167,7 +167,7 @@ TEST(Cases, HeadsOfSizeCasesSayWhatTheIndexSays) {
     EXPECT_EQ(textsBehind(item.file(), "// wrong-size: "), wrong_sizes);
     EXPECT_EQ(textsBehind(item.file(), "// right-size: "), item.right_sizes);
     EXPECT_EQ(textsBehind(item.file(), "// BUG: "), item.rules.empty() ? Texts() : Texts{item.rules[0]});
-    EXPECT_EQ(item.rules.empty(), item.expectation == "verified");
+    EXPECT_EQ(item.rules.empty(), item.expectation == "verified" || item.expectation == "silent");
     for (const std::string& rule : item.rules) EXPECT_NE(diagnose::findRule(rule), nullptr) << rule;
   }
 }

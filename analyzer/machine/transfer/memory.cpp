@@ -84,6 +84,7 @@ Cta* Executor::checkSharedRange(const Step& step, std::uint64_t address, std::ui
     return nullptr;
   }
   const bool inside = local >= kSharedBase && cta->shadow->contains(local - kSharedBase, bytes);
+  outcome_.has_left_memory |= !inside;
   if (!inside && out_of_range_.insert(step.index).second) {
     addLimit("'" + step.op.decoded->opcode + "' reaches shared memory outside of what the launch gives (address " +
                  std::to_string(local - kSharedBase) + ", thread " +
