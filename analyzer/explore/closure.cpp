@@ -219,6 +219,20 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
   return std::nullopt;
 }
 
+std::optional<Obstacle> LoopCloser::proveWayIn(ClosedLoop& loop, const PathLog& log) {
+  const auto decisions = decisionsOf(loop, log);
+  if (!decisions || loop.input == 0) return std::nullopt;
+  const std::uint32_t instr = decisions->exits.empty() ? 0 : decisions->exits.front().instr;
+  const Obstacle obstacle{"another way leads to it, from which its end may come sooner", instr};
+  {
+    const Solver::Scope scope(solver_);
+    for (const Condition& condition : decisions->way_in) solver_.assume(condition.term, condition.holds);
+    if (solver_.follows(isLongEnough(loop, terms_.constant(0, 32))) != Answer::kYes) return obstacle;
+  }
+  if (!holdsWith(loop, decisions->exits, decisions->way_in)) return obstacle;
+  return std::nullopt;
+}
+
 // "Long enough" bounds the number of turns by input / distance.
 bool LoopCloser::coversAllTurns(const ClosedLoop& loop) const {
   return terms_[loop.input].high / loop.distance <= terms_[loop.closure.turns].high;

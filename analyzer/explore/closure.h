@@ -58,6 +58,9 @@ class LoopCloser {
   std::optional<std::uint64_t> neededTurns(ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of the same run with the candidate applied. Nothing: the loop is closed as far as this run goes.
   std::optional<Obstacle> prove(ClosedLoop& loop, const machine::PathLog& log);
+  /// `log` is of a run that came to a loop that is closed already: its inputs are no shorter than the proof took for
+  /// granted, and the loop goes on alike.
+  std::optional<Obstacle> proveWayIn(ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of a run that left the loop within its first period, or met one of its states only.
   std::optional<Obstacle> proveWayOut(const ClosedLoop& loop, const machine::PathLog& log);
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t kMaxBlocks = (1ull << 24) - 1, kMaxBlocksYZ = 65535;
 /// Without a period, a loop is turned this often.
 constexpr unsigned kMaxTurnsWithoutPeriod = 64;
 /// An operand that depends on the inputs is tried with so many values.
-constexpr unsigned kMaxOperandValues = 4;
+constexpr unsigned kMaxOperandValues = 4, kMaxOperandNodes = 32;
 constexpr std::size_t kMaxPeriods = 256;
 /// Each is a run and a proof; for all paths together.
 constexpr unsigned kMaxAttempts = 32;
@@ -138,6 +138,12 @@ void Paths::explore() {
     log.keeps_words = !node.is_final;
     runNode(node, log);
     if (node.is_final) continue;
+    for (const PathLog::Returned& returned : log.returned) {
+      for (const auto& loop : loops_) {
+        if (&loop->closure != returned.closure) continue;
+        if (const auto obstacle = closer_.proveWayIn(*loop, log)) addLimit("the loop was not closed: " + obstacle->reason, obstacle->instr);
+      }
+    }
     if (log.returned.empty() && !closeLoops(node, log)) open_loop_ = openLoopReason(log);
     for (const PathLog::Applied& applied : log.applied) {
       const bool has_returned = std::any_of(log.returned.begin(), log.returned.end(), [&](const auto& r) { return r.closure == applied.closure; });
@@ -249,6 +255,66 @@ void Paths::expand(const Node& node, const PathLog& log) {
     }
     ++index;
   }
+  if (end == log.decisions.size()) addAccesses(log);
+}
+
+// A run with an access covers those without it, so every access has to be in some run: this path again, with the
+// accesses that no run has made.
+void Paths::addAccesses(const PathLog& log) {
+  std::vector<TermId> missing;
+  for (const Decision& access : log.decisions) {
+    if (access.kind != Decision::Kind::kAccess) continue;
+    machine::forEachLane(access.lanes, [&](unsigned lane) {
+      const TermId term = atFirstTurn(terms_.ofLane(access.condition, lane));
+      if (terms_.isConstant(term)) return;
+      const TermId wanted = access.wants ? term : terms_.bitNot(term);
+      const bool is_made = ((access.truth & machine::laneBit(lane)) != 0) == access.wants;
+      if (is_made) {
+        made_.insert(wanted);
+      } else if (!made_.contains(wanted)) {
+        missing.push_back(wanted);
+      }
+    });
+  }
+  constexpr std::size_t kMaxTogether = 256;
+  while (!missing.empty()) {
+    const Solver::Scope together(solver_);
+    std::vector<TermId> left;
+    TermId all = terms_.constant(1, 1);
+    for (std::size_t i = 0; i < missing.size() && i < kMaxTogether; ++i) all = terms_.bitAnd(all, missing[i]);
+    bool is_any = false;
+    {
+      const Solver::Scope attempt(solver_);
+      if (!terms_.isConstant(all)) solver_.assume(all);
+      is_any = !terms_.isConstant(all, 0) && solver_.isFeasible() == Answer::kYes;
+    }
+    if (is_any) {
+      solver_.assume(all);
+      made_.insert(missing.begin(), missing.end());
+    } else {
+      for (const TermId wanted : missing) {
+        if (made_.contains(wanted) || isOutOfBudget()) continue;
+        const Solver::Scope attempt(solver_);
+        solver_.assume(wanted);
+        const bool is_possible = solver_.isFeasible() == Answer::kYes;
+        if (is_possible && !is_any) {
+          is_any = true;
+          first_wanted_ = wanted;
+        } else if (is_possible) {
+          left.push_back(wanted);
+        }
+      }
+      if (!is_any) return;
+      solver_.assume(first_wanted_);
+      made_.insert(first_wanted_);
+    }
+    if (solver_.isFeasible() != Answer::kYes) return;
+    symbolic::Model model = solver_.model();
+    model.resize(base_.size());
+    queue_.push_back({std::move(model), 0, true});
+    if (left.size() >= missing.size()) return;
+    missing = std::move(left);
+  }
 }
 
 void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog& log) {
@@ -264,28 +330,19 @@ void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog
     if (answer == Answer::kUnknown) {
       addLimit("it could not be decided in time whether inputs exist that decide otherwise", decision.instr);
     }
-    if (is_new && (decision.leaves_loop || decision.kind == Decision::Kind::kValue)) {
-      const bool is_value = decision.kind == Decision::Kind::kValue;
-      const unsigned most = is_value ? kMaxOperandValues : kMaxTurnsWithoutPeriod;
-      if (turned_[decision.instr]++ >= most) {
-        is_new = false;
-        addLimit(is_value ? "an operand depends on the inputs; it was run with " + std::to_string(most + 1) + " values"
-                          : "the loop has no period within " + std::to_string(most) + " turns" + (open_loop_.empty() ? "" : ": " + open_loop_),
-                 decision.instr);
-      }
+    if (is_new && decision.leaves_loop && turned_[decision.instr]++ >= kMaxTurnsWithoutPeriod) {
+      is_new = false;
+      addLimit("the loop has no period within " + std::to_string(kMaxTurnsWithoutPeriod) + " turns" + (open_loop_.empty() ? "" : ": " + open_loop_),
+               decision.instr);
     }
     if (is_new) addNode(decision, index, log);
   };
-  const bool is_uniform = conditions.size() == 1;
-  if (is_uniform || decision.kind == Decision::Kind::kValue) {
-    // One condition: its other side. An operand: any other value in some lane.
-    attempt([&] {
-      TermId all = terms_.constant(1, 1);
-      for (const Condition& c : conditions) all = terms_.bitAnd(all, c.holds ? c.term : terms_.bitNot(c.term));
-      solver_.assume(all, false);
-    });
+  if (decision.kind == Decision::Kind::kValue) return turnOperand(decision, conditions, index, log);
+  if (conditions.size() == 1) {
+    attempt([&] { solver_.assume(conditions.front().term, !conditions.front().holds); });
     return;
   }
+  addLimit("threads may take different sides here: all of them, none, and a mix were run", decision.instr);
   // Lanes may differ: all of them one way, all the other way, and the first and the last apart.
   const auto allHold = [&](bool wanted) { return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) { return c.holds == wanted; }); };
   for (const bool wanted : {true, false}) {
@@ -296,6 +353,35 @@ void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog
   }
   if (!allHold(true) && !allHold(false)) return;
   attempt([&] { solver_.assume(terms_.equal(conditions.front().term, conditions.back().term), false); });
+}
+
+// An operand: any other value in some lane, one after the other.
+void Paths::turnOperand(const Decision& decision, std::vector<Condition> values, std::size_t index, const PathLog& log) {
+  const Solver::Scope others(solver_);
+  for (unsigned tried = 0; tried <= kMaxOperandValues; ++tried) {
+    TermId all = terms_.constant(1, 1);
+    for (const Condition& c : values) all = terms_.bitAnd(all, c.holds ? c.term : terms_.bitNot(c.term));
+    solver_.assume(all, false);
+    const Answer answer = solver_.isFeasible();
+    if (answer == Answer::kNo) return;
+    if (answer == Answer::kUnknown) return addLimit("it could not be decided in time whether inputs exist that decide otherwise", decision.instr);
+    if (tried == kMaxOperandValues || turned_[decision.instr]++ >= kMaxOperandNodes) {
+      return addLimit("an operand depends on the inputs; not all of its values were run", decision.instr);
+    }
+    addNode(decision, index, log);
+    // The next one has to differ from this one, too.
+    const symbolic::Model& inputs = queue_.back().inputs;
+    symbolic::Model model = inputs;
+    model.resize(terms_.symbols().size(), 0);
+    for (Condition& c : values) {
+      const symbolic::Term term = terms_[c.term];
+      if (term.op == symbolic::TermOp::kEqual && terms_.isConstant(term.b)) {
+        c = {terms_.equal(term.a, terms_.constant(terms_.evaluate(term.a, 0, model), terms_[term.a].width)), true};
+      } else {
+        c.holds = terms_.evaluate(c.term, 0, model) != 0;
+      }
+    }
+  }
 }
 
 // Among the inputs that take the other side: those near the assumed sizes, with as many accesses as can be.

@@ -57,6 +57,8 @@ class Paths {
   bool closeLoops(const Node& node, machine::PathLog& log);
   void expand(const Node& node, const machine::PathLog& log);
   void turnRound(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
+  void turnOperand(const machine::Decision& decision, std::vector<Condition> values, std::size_t index, const machine::PathLog& log);
+  void addAccesses(const machine::PathLog& log);
   void addNode(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
   void prefer(const machine::Decision& decision, const machine::PathLog& log);
   void addLimit(std::string reason, std::uint32_t instr);
@@ -82,6 +84,8 @@ class Paths {
   std::vector<PathLimit> limits_;
   std::set<std::tuple<std::uint64_t, std::size_t, std::size_t>> failed_periods_;  ///< by state, length and place
   std::string open_loop_;                             ///< why the last attempt to close a loop failed
+  std::set<symbolic::TermId> made_;                   ///< conditions of accesses, as far as some run has made them
+  symbolic::TermId first_wanted_ = 0;
   unsigned count_ = 0, attempts_ = 0;
 };
 

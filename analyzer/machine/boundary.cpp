@@ -15,7 +15,7 @@ constexpr std::size_t kMaxWordBytes = std::size_t{256} << 20;
 }  // namespace
 
 void Executor::meetBoundary() {
-  const StateHash hash = hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, progress_});
+  const StateHash hash = hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, registers_, progress_});
   Boundary boundary{.state = hash.state, .registers = 0, .decisions = path_->decisions.size(), .steps = outcome_.steps,
                     .parts = hash.parts};
   std::vector<PathLog::Register> live;
@@ -54,7 +54,7 @@ void Executor::meetBoundary() {
     }
   }
   for (const Closure* closure : path_->closures) {
-    if (closure->state == boundary.state) applyClosure(*closure, boundary);
+    if (closure->state == boundary.state) applyClosure(*closure, boundary, live);
   }
   if (path_->keeps_words) path_->registers_of.try_emplace(boundary.state, std::move(live));
   path_->boundaries.push_back(std::move(boundary));
@@ -62,7 +62,7 @@ void Executor::meetBoundary() {
 
 // The state is met: for the first time, any number of periods may have passed before; one period later it has to be
 // the state of one turn more.
-void Executor::applyClosure(const Closure& closure, const Boundary& boundary) {
+void Executor::applyClosure(const Closure& closure, const Boundary& boundary, const std::vector<PathLog::Register>& live) {
   symbolic::Terms& terms = path_->terms();
   const auto of = [&](const auto& entry) { return entry.closure == &closure; };
   const auto applied = std::find_if(path_->applied.begin(), path_->applied.end(), of);
@@ -71,20 +71,23 @@ void Executor::applyClosure(const Closure& closure, const Boundary& boundary) {
   const bool has_returned = std::any_of(path_->returned.begin(), path_->returned.end(), of);
   if (has_returned || (!is_applied && boundary.registers != closure.registers)) return;
   PathLog::Returned returned{.closure = &closure, .decisions = boundary.decisions, .registers = {}};
-  for (const RegisterStep& step : closure.steps) {
-    Warp& warp = run_.cluster.warps[step.warp];
-    const unsigned bits = program_.slot_bits[step.slot];
-    const symbolic::TermId held = asTerm(termAt(warp, step.slot), warp.registers[step.slot], warp.live, bits);
-    const symbolic::TermId move = terms.multiply(terms.resize(closure.turns, bits), terms.lanes(step.delta, bits));
-    if (!is_applied) {
-      const symbolic::TermId moved = terms.add(held, move);
-      warp.terms[step.slot] = terms[moved].has_symbols ? moved : symbolic::kConcrete;
-      path_->base_terms[{&closure, step.warp, step.slot}] = held;
-    } else {
-      const symbolic::TermId base = path_->base_terms[{&closure, step.warp, step.slot}];
-      const symbolic::TermId expected = terms.add(terms.add(base, move), terms.lanes(step.delta, bits));
-      returned.registers.push_back({held, expected});
+  // All live registers have to come back: those with a step one step further, the others as they were.
+  for (const PathLog::Register& reg : live) {
+    Warp& warp = run_.cluster.warps[reg.warp];
+    const auto step = std::find_if(closure.steps.begin(), closure.steps.end(),
+                                   [&](const RegisterStep& s) { return s.warp == reg.warp && s.slot == reg.slot; });
+    const symbolic::TermId held = asTerm(termAt(warp, reg.slot), warp.registers[reg.slot], warp.live, reg.width);
+    const symbolic::LaneWords delta = step == closure.steps.end() ? symbolic::LaneWords{} : step->delta;
+    const symbolic::TermId move = terms.multiply(terms.resize(closure.turns, reg.width), terms.lanes(delta, reg.width));
+    symbolic::TermId& base = path_->base_terms[{&closure, reg.warp, reg.slot}];
+    if (is_applied) {
+      returned.registers.push_back({held, base == 0 ? move : terms.add(terms.add(base, move), terms.lanes(delta, reg.width))});
+      continue;
     }
+    base = held;
+    if (step == closure.steps.end()) continue;
+    const symbolic::TermId moved = terms.add(held, move);
+    warp.terms[reg.slot] = terms[moved].has_symbols ? moved : symbolic::kConcrete;
   }
   if (is_applied) {
     path_->returned.push_back(std::move(returned));

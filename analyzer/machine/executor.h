@@ -5,7 +5,6 @@
 #include <chrono>
 #include <set>
 #include <tuple>
-
 #include "analyzer/machine/alu_terms.h"
 #include "analyzer/machine/core.h"
 #include "analyzer/machine/matrix_operand.h"
@@ -25,13 +24,12 @@ class Executor : private Core {
     friend bool operator==(const Setup&, const Setup&) = default;
   };
   Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup);
-
   Outcome run();
   void watch(ReadWatch* watch) { watch_ = watch; }
   /// After a run: what it should be run again with; equal to the setup it had when that was right.
   Setup neededSetup() const;
 
-  // One overload per ptx::Effect; each leaves the fragment at the next instruction, or waiting.
+  // One overload per effect; each leaves the fragment at the next instruction, or waiting.
   void operator()(const ptx::Unmodelled&, const Step& step);
   void operator()(const ptx::Alu& effect, const Step& step);
   void operator()(const ptx::Opaque&, const Step& step);
@@ -93,9 +91,8 @@ class Executor : private Core {
   Stuck stuckAt(const Warp& warp, const Fragment& fragment) const;
   bool isOverBudget();
   void meetBoundary();
-  void applyClosure(const Closure& closure, const Boundary& boundary);
+  void applyClosure(const Closure& closure, const Boundary& boundary, const std::vector<PathLog::Register>& live);
   void progress() { ++progress_; }
-
   // --- control (transfer/control.cpp) ---
   void branchTo(Warp& warp, std::size_t fragment, OpIndex target);
   void split(const Step& step, LaneMask taken, OpIndex target);
@@ -104,7 +101,6 @@ class Executor : private Core {
   struct SilentRegion { bool is_silent = false; std::vector<Slot> written; };
   const SilentRegion& silentRegion(OpIndex branch);
   void assignRank(const Step& step);
-
   // --- terms (transfer/alu.cpp) ---
   AluTerms aluTerms(const Step& step, ptx::AluOp alu, std::span<const Lanes* const> sources);
   symbolic::TermId partTerm(symbolic::TermId whole, unsigned from, unsigned bits);
@@ -112,7 +108,6 @@ class Executor : private Core {
   void computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneMask active);
   symbolic::TermId specialTerm(ptx::Special special, const Cta& cta);
   symbolic::TermId parameterTerm(std::uint64_t offset, unsigned bytes, ptx::Type type);
-
   // --- memory (transfer/memory.cpp) ---
   struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
   /// Splits an access by the space its lanes' addresses lie in (generic addresses may differ by lane).
@@ -133,7 +128,6 @@ class Executor : private Core {
   Cta* checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
   void acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem);
   void releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw);
-
   // --- barriers, cp.async (transfer/barrier.cpp, cluster.cpp, copy.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
   std::size_t isolate(const Step& step);
@@ -159,7 +153,6 @@ class Executor : private Core {
     return static_cast<ActorId>(run_.cluster.warps.size() * kWarpSize + run_.cluster.ctas.size() * kBarriersPerCta);
   }
   ActorId firstBarrierActor() const { return clusterActor() + 1; }
-
   // --- mbarriers (transfer/mbarrier.cpp, mbarrier_wait.cpp, transactions.cpp) ---
   /// An mbarrier object named by an address, and whose it is.
   struct Named {
@@ -188,7 +181,6 @@ class Executor : private Core {
   void deliverBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);
   void reportByteMismatches();
   void wakePollers();
-
   // --- bulk copies and asynchronous stores (transfer/bulk.cpp, tensor.cpp, tensormap.cpp) ---
   struct BulkOperands;
   BulkOperands bulkOperands(const Step& step) const;
@@ -203,7 +195,6 @@ class Executor : private Core {
   std::uint64_t mapAddress(const Step& step, const Arg& map, unsigned lane) const;
   void useTensormap(const Step& step, std::uint64_t map, EventId event, unsigned lane);
   void fenceTensormap(const Step& step);
-
   // --- peers (transfer/cluster.cpp) ---
   void usePeer(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started) {
     if (cta.rank != step.warp.cta) useRemote(step, cta, event, lane, not_started);
@@ -212,7 +203,6 @@ class Executor : private Core {
   void releaseInits(const Warp& warp, unsigned lane, Clock& target);
   void holdForCopy(Cta& cta, EventId event, const AsyncOp& op, bool is_source);
   void reportLifetimes();
-
   // --- tensor cores (transfer/wgmma.cpp, tcgen05.cpp) ---
   void multiply(const Step& step);
   const std::vector<ByteRange>& operandRanges(OpIndex op, bool is_b, std::uint64_t descriptor, const MatrixShape& shape);
@@ -230,13 +220,11 @@ class Executor : private Core {
   void tensorAllocate(const Step& step);
   void tensorFree(const Step& step);
   void reportTensorLeaks();
-
   // --- used_reads.cpp ---
   std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
   void setWatched(Warp& warp, const Arg& arg, std::uint64_t bits, bool keeps_old);
   void watchStep(Warp& warp, const Op& op, LaneMask lanes);
   void watchLoad(Warp& warp, const Op& op, OpIndex index);
-
   const Setup setup_;
   unsigned needed_granule_;
   BoxFinder box_finder_;

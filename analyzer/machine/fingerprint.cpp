@@ -364,6 +364,7 @@ class Hasher {
   void hashCluster() {
     constexpr StatePart part = StatePart::kBarriers;
     for (std::size_t w = 0; w < cluster_.warps.size(); ++w) add(part, cluster_.barrier.arrivedOf(w));
+    for (const std::uint32_t registers : view_.register_pool) add(StatePart::kControl, registers);
     add(part, hashOf(cluster_.barrier.openClock()));
     add(part, hashOf(cluster_.barrier.completedClock()));
     for (const auto& [key, clock] : cluster_.flags) add(StatePart::kClocks, mix(key, hashOf(clock)));

@@ -22,6 +22,7 @@ struct StateView {
   const std::vector<Access>& undrained;
   const std::map<std::size_t, std::vector<Multiplication>>& multiplications;
   const std::map<std::uint64_t, TensormapState>& tensormaps;
+  const std::vector<std::uint32_t>& register_pool;   ///< setmaxnreg, by warp
   std::uint64_t progress = 0;
 };
 

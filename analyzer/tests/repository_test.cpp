@@ -68,7 +68,7 @@ TEST(Layering, ForeignHeadersStayInTheirFolders) {
   const std::map<std::string, std::set<std::string>> owners = {
       {"clang/", {"frontend"}},
       {"llvm/", {"frontend", "report", "config", "cli", "tests"}},
-      {"z3", {"explore", "smt"}},
+      {"z3", {"symbolic"}},
       {"cuda", {}},
   };
   for (const std::string& file : filesBelow("analyzer", kSources)) {
