@@ -187,6 +187,7 @@ class KernelAnalysis {
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
     was_stopped_ |= outcome.was_stopped;
+    if (outcome.tracks_global) addQuantity("the order in global memory as in the runs made");
     if ((is_other_launch_ || is_explored_) && outcome.has_left_memory) {
       // Such sizes are not meant: the buffers are not made for them.
       addLimit({"with some sizes an access leaves its shared memory; what such sizes bring about is not reported", report_.pos});

@@ -37,6 +37,14 @@ std::unique_ptr<ClosedLoop> LoopCloser::candidate(const PathLog& log, const mach
   return loop;
 }
 
+// Accesses that this turn did not make: no later one may make them either.
+void LoopCloser::addNotMade(const ClosedLoop& loop, const Decision& decision, std::vector<Exit>& not_made) {
+  for (const Condition& condition : conditionsOf(terms_, decision)) {
+    const bool is_open = condition.holds != decision.wants && terms_.contains(condition.term, loop.closure.turns);
+    if (is_open) not_made.push_back({condition, decision.instr});
+  }
+}
+
 std::optional<LoopCloser::Decisions> LoopCloser::decisionsOf(const ClosedLoop& loop, const PathLog& log) {
   const auto of = [&](const auto& entry) { return entry.closure == &loop.closure; };
   const auto applied = std::find_if(log.applied.begin(), log.applied.end(), of);
@@ -45,7 +53,10 @@ std::optional<LoopCloser::Decisions> LoopCloser::decisionsOf(const ClosedLoop& l
   Decisions found;
   for (std::size_t d = 0; d < returned->decisions; ++d) {
     const Decision& decision = log.decisions[d];
-    if (decision.kind == Decision::Kind::kAccess) continue;
+    if (decision.kind == Decision::Kind::kAccess) {
+      if (d >= applied->decisions) addNotMade(loop, decision, found.not_made);
+      continue;
+    }
     for (const Condition& condition : conditionsOf(terms_, decision)) {
       if (d < applied->decisions) {
         found.way_in.push_back(condition);
@@ -143,7 +154,9 @@ std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>&
     const std::uint64_t middle = low + (high - low) / 2;
     const Solver::Scope below(solver_);
     solver_.assume(terms_.less(terms_.constant(middle, bounds.width), input, false), false);
-    const bool is_below = solver_.isFeasible() != Answer::kNo;
+    const Answer answer = solver_.isFeasible();
+    if (answer == Answer::kUnknown) return bounds.low;
+    const bool is_below = answer == Answer::kYes;
     if (is_below) {
       high = middle;
     } else {
@@ -209,6 +222,11 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
       }
       loop.continues.push_back(inner.condition);
     }
+    for (const Exit& access : decisions->not_made) {
+      if (solver_.follows(access.condition.term, access.condition.holds) != Answer::kYes) {
+        return Obstacle{"an access is made here in some turns only", access.instr};
+      }
+    }
   }
   for (const Exit& exit : decisions->exits) loop.continues.push_back(exit.condition);
   if (decisions->exits.empty()) return std::nullopt;
@@ -253,7 +271,16 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
   assumeTurnBefore(loop);
   for (std::size_t d = applied->decisions; d < log.decisions.size(); ++d) {
     const Decision& decision = log.decisions[d];
-    if (decision.kind == Decision::Kind::kAccess) continue;
+    if (decision.kind == Decision::Kind::kAccess) {
+      std::vector<Exit> not_made;
+      addNotMade(loop, decision, not_made);
+      for (const Exit& access : not_made) {
+        if (solver_.follows(access.condition.term, access.condition.holds) != Answer::kYes) {
+          return Obstacle{"an access is made here after some numbers of turns only", access.instr};
+        }
+      }
+      continue;
+    }
     for (const Condition& condition : conditionsOf(terms_, decision)) {
       const TermId first = atFirst(loop, condition.term);
       if (first != condition.term && solver_.follows(terms_.equal(condition.term, first)) != Answer::kYes) {

@@ -67,7 +67,8 @@ class LoopCloser {
  private:
   struct Exit { Condition condition; std::uint32_t instr = 0; };
   /// The decisions of the period: those that only the turn decides on, and those that inputs decide on, too.
-  struct Decisions { std::vector<Condition> way_in; std::vector<Exit> inner, exits; };
+  struct Decisions { std::vector<Condition> way_in; std::vector<Exit> inner, exits, not_made; };
+  void addNotMade(const ClosedLoop& loop, const machine::Decision& decision, std::vector<Exit>& not_made);
   std::optional<Decisions> decisionsOf(const ClosedLoop& loop, const machine::PathLog& log);
   bool findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
   bool holdsWith(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);

@@ -49,6 +49,7 @@ bool readsBlockIndex(const machine::Program& program, unsigned d) {
 Paths::Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run, Run probe)
     : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), probe_(std::move(probe)), solver_(terms_, budget.solver_milliseconds), closer_(terms_, solver_) {
   addSymbols();
+  solver_.setDeadline(budget.deadline);
 }
 
 void Paths::addSymbols() {
@@ -246,7 +247,12 @@ void Paths::expand(const Node& node, const PathLog& log) {
   std::size_t index = 0;  // among the decisions that matter
   for (std::size_t d = 0; d < end; ++d) {
     const Decision& decision = log.decisions[d];
-    if (decision.kind == Decision::Kind::kAccess) continue;
+    if (decision.kind == Decision::Kind::kAccess) {
+      if (decision.leaves_loop) {
+        addLimit("how often a thread turns this loop of reads depends on the inputs: the longest that was run stands for all", decision.instr);
+      }
+      continue;
+    }
     if (isOutOfBudget()) return;
     if (index >= node.bound) turnRound(decision, index, log);
     for (const Condition& condition : conditionsOf(terms_, decision)) {

@@ -310,9 +310,16 @@ class Builder {
     write(read.param, read.offset, read.size, word);
     // Of several reads of one place the first stands for all.
     const std::uint32_t at = read.param < program_.param_offset.size() ? program_.param_offset[read.param] + read.offset : 0;
-    const bool is_known = std::any_of(scenario_.integers.begin(), scenario_.integers.end(), [&](const Integer& other) {
-      return at < other.offset + other.bytes && other.offset < at + read.size;
-    });
+    bool is_known = false;
+    for (Integer& other : scenario_.integers) {
+      if (at >= other.offset + other.bytes || other.offset >= at + read.size) continue;
+      is_known = true;
+      const bool is_within = at >= other.offset && at + read.size <= other.offset + other.bytes;
+      if (is_within || !other.is_free) continue;
+      // A wider read of the same place would not see the symbol.
+      other.is_free = false;
+      assume("'" + name + "' is read in pieces of different sizes: " + std::to_string(shown) + " is assumed");
+    }
     if (read.param < program_.param_offset.size() && read.size <= 8 && !is_known) {
       scenario_.integers.push_back({name, program_.param_offset[read.param] + read.offset, read.size, shown, is_assumed});
     }

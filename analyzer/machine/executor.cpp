@@ -81,6 +81,7 @@ Outcome Executor::run() {
     break;
   }
   reportByteMismatches();
+  outcome_.tracks_global = !setup_.tracked.empty();
   races_.finish();
   return std::move(outcome_);
 }

@@ -100,7 +100,8 @@ Guards::Side Guards::effectOf(OpIndex index) const {
   const bool is_strong = op.decoded->sem != ptx::Sem::kNone && op.decoded->sem != ptx::Sem::kWeak;
   if (is_plain && !is_strong) {
     const bool is_load = std::holds_alternative<ptx::Load>(effect);
-    const ptx::Space space = op.decoded->space();
+    const bool is_copy = std::holds_alternative<ptx::CpAsync>(effect);
+    const ptx::Space space = is_copy ? ptx::Space::kShared : op.decoded->space();
     const bool is_private = space == ptx::Space::kLocal || space == ptx::Space::kParam || space == ptx::Space::kConst;
     if (is_load && (is_private || space == ptx::Space::kTex)) return Side::kSilent;
     if (is_load && space == ptx::Space::kGlobal && !program_.has_bulk_stores) return Side::kSilent;
@@ -108,7 +109,9 @@ Guards::Side Guards::effectOf(OpIndex index) const {
     // What is stored may be loaded again where contents matter.
     if (!is_load && program_.needs_shared_contents && space != ptx::Space::kGlobal) return Side::kProtocol;
     if (!is_load && space == ptx::Space::kGlobal && !program_.has_async_copies) return Side::kSilent;
-    return Side::kAccess;
+    // A write hides the one before it from later checks: leaving it out is another matter than leaving out a read.
+    const bool is_read = is_load || std::holds_alternative<ptx::LdMatrix>(effect) || std::holds_alternative<ptx::WmmaLoad>(effect);
+    return is_read || space == ptx::Space::kGlobal ? Side::kAccess : Side::kProtocol;
   }
   return hasProtocolEffect(program_.instruction(op)) ? Side::kProtocol : Side::kSilent;
 }

@@ -26,7 +26,7 @@ class Liveness {
 enum class GuardClass : std::uint8_t {
   kUnknown,
   kSilent,           ///< both sides look alike to the protocol
-  kAccessIfTaken,    ///< one side does plain accesses or cp.async, the other one nothing
+  kAccessIfTaken,    ///< one side reads, or stores to global memory, the other one does nothing
   kAccessIfNotTaken,
   kControl,
 };

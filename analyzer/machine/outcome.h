@@ -111,6 +111,7 @@ struct Outcome {
   bool has_unmodelled = false;
   /// Events from here on came after such an instruction, or after a decision on data that is not known; 0: none did.
   EventId unmodelled_from = 0, assumed_from = 0;
+  bool tracks_global = false;       ///< order in global memory was checked, for the addresses of this run
   bool has_left_memory = false;     ///< an access reached shared memory that the launch does not give
   bool was_stopped = false;         ///< the run used up its budget
   bool has_trapped = false;         ///< a thread met a trap or a failed assertion: the kernel ends there

@@ -33,7 +33,7 @@ struct SymbolicInputs {
 struct Decision {
   enum class Kind : std::uint8_t {
     kControl,  ///< a branch or a guard on which the protocol depends
-    kAccess,   ///< decides only whether plain accesses and cp.async happen: a run with them covers one without
+    kAccess,   ///< decides only whether plain reads happen: a run with them covers one without
     kValue,    ///< an operand has the value that it has: an address, a count, an identifier
   };
   Kind kind = Kind::kControl;

@@ -59,12 +59,15 @@ bool Core::noteGuard(const Step& step, LaneMask asked, LaneMask holds) {
   decision.truth = step.op.is_guard_negated ? known & ~holds : known & holds;
   decision.instr = step.op.instr;
   decision.leaves_loop = step.op.leaves_loop_on_taken || step.op.leaves_loop_on_fallthrough;
-  if (found != GuardClass::kControl) {
+  // A loop of accesses that all threads turn alike is run with any number of turns.
+  const bool is_uniform_loop = decision.leaves_loop && !path_->terms()[decision.condition].has_lanes;
+  const bool is_control = found == GuardClass::kControl || is_uniform_loop;
+  if (!is_control) {
     decision.kind = Decision::Kind::kAccess;
     decision.wants = (found == GuardClass::kAccessIfTaken) != step.op.is_guard_negated;
   }
   path_->add(decision);
-  return found == GuardClass::kControl;
+  return is_control;
 }
 
 void Core::noteValue(const Step& step, TermId term, const Lanes& words, LaneMask lanes) {

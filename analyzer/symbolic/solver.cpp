@@ -122,6 +122,7 @@ void Solver::assume(TermId predicate, bool holds) {
 Solver::Answer Solver::isFeasible() {
   ++questions_;
   z3_->last.reset();
+  if (std::chrono::steady_clock::now() >= deadline_) return Answer::kUnknown;
   z3::check_result result = z3::unknown;
   try {
     result = z3_->solver.check();

@@ -2,6 +2,7 @@
 // Questions about terms, answered by Z3 (theory of bit-vectors).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -20,6 +21,8 @@ class Solver {
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
+  /// From then on, everything is answered kUnknown.
+  void setDeadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
   void push();
   void pop();
   void assume(TermId predicate, bool holds = true);
@@ -48,6 +51,7 @@ class Solver {
   struct Z3;
   Terms& terms_;
   std::unique_ptr<Z3> z3_;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   unsigned questions_ = 0;
 };
 

@@ -42,6 +42,7 @@ Lanes part(const Lanes& whole, std::size_t index, unsigned part_bits) {
 // An address that names no CTA is of the executing one.
 void Executor::assignRank(const Step& step) {
   Lanes ranks = value(step.warp, arg(step.op, 1).slot);
+  noteValue(step, termAt(step.warp, arg(step.op, 1).slot), ranks, step.lanes);
   for (std::uint64_t& word : ranks.word) {
     const std::uint64_t window = (word & 0xffffffff) >> kClusterShift;
     word = window == 0 ? step.warp.cta : window - 1;
