@@ -161,7 +161,7 @@ void Paths::explore() {
 // Tries the periods of the run, and leaves in `log` the run with the closure that holds.
 bool Paths::closeLoops(const Node& node, PathLog& log) {
   if (log.boundaries.size() < kMinBoundaries) return true;
-  std::string why = "no state of its comes back";
+  std::string why = "no state of it comes back";
   std::vector<std::size_t> failed;
   std::deque<machine::Period> periods;
   for (machine::Period& period : machine::findPeriods(log, 0, kMaxPeriods)) periods.push_back(std::move(period));
