@@ -81,7 +81,7 @@ Scenario Paths::scenarioFor(const symbolic::Model& inputs) const {
   for (unsigned d = 0; d < 3; ++d) {
     if (block_symbols_[d] == symbolic::kConcrete) continue;
     const auto index = static_cast<std::uint32_t>(inputs[terms_[block_symbols_[d]].value]);
-    scenario.launch.block_index[d] = index * std::max(1u, scenario.launch.cluster[d]);
+    setBlockIndex(scenario, d, index * std::max(1u, scenario.launch.cluster[d]));
   }
   return scenario;
 }

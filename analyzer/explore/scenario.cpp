@@ -100,6 +100,12 @@ std::string dim3Text(const machine::Dim3& dim) {
   return "(" + std::to_string(dim[0]) + "," + std::to_string(dim[1]) + "," + std::to_string(dim[2]) + ")";
 }
 
+std::string launchName(const machine::Launch& launch) {
+  return "grid=" + dim3Text(launch.grid) + " block=" + dim3Text(launch.block) +
+         (launch.clusterSize() > 1 ? " cluster=" + dim3Text(launch.cluster) : "") +
+         " smem=" + std::to_string(launch.dynamic_shared_bytes);
+}
+
 bool isKnown(const std::array<Folded, 3>& extent) {
   return std::all_of(extent.begin(), extent.end(), [](const Folded& f) { return f.has_value(); });
 }
@@ -133,9 +139,7 @@ class Builder {
     fixParameters();
     nameArrays();
     const machine::Launch& launch = scenario_.launch;
-    scenario_.names.launch = "grid=" + dim3Text(launch.grid) + " block=" + dim3Text(launch.block) +
-                             (launch.clusterSize() > 1 ? " cluster=" + dim3Text(launch.cluster) : "") +
-                             " smem=" + std::to_string(launch.dynamic_shared_bytes);
+    scenario_.names.launch = launchName(launch);
     scenario_.text = scenario_.names.launch;
     for (const Integer& integer : scenario_.integers) {
       scenario_.text += " " + integer.name + "=" + (integer.is_free ? "any" : std::to_string(integer.value));
@@ -343,6 +347,13 @@ class Builder {
 };
 
 }  // namespace
+
+void setBlockIndex(Scenario& scenario, unsigned dimension, std::uint32_t index) {
+  machine::Launch& launch = scenario.launch;
+  launch.block_index[dimension] = index;
+  launch.grid[dimension] = std::max(launch.grid[dimension], index + std::max(1u, launch.cluster[dimension]));
+  scenario.names.launch = launchName(launch);
+}
 
 void setInteger(Scenario& scenario, std::size_t index, std::int64_t value) {
   Integer& integer = scenario.integers[index];

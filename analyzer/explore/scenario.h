@@ -32,6 +32,9 @@ struct Scenario {
   bool can_free_grid = false;                ///< the kernel does not ask how large the grid is
 };
 
+/// Makes the CTA at this index the one that runs, in a grid that has it.
+void setBlockIndex(Scenario& scenario, unsigned dimension, std::uint32_t index);
+
 /// Gives another value to one of the scenario's integers, and says so in its names.
 void setInteger(Scenario& scenario, std::size_t index, std::int64_t value);
 

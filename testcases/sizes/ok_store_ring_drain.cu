@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel:   rows go out through a ring of four staging buffers with bulk stores.
 // Target:   sm_90
-// Expected verdict: verified
+// Expected verdict: silent
 // Sizes:    right for all
 // Why:      the stores are waited for in any case.
 // right-size: rows=1

@@ -2,7 +2,7 @@
 // Kernel:   n float4 in tiles of 128 through one buffer; what is left over is copied with a guard behind the
 //           loop.
 // Target:   sm_80
-// Expected verdict: verified
+// Expected verdict: silent
 // Sizes:    right for all
 // Why:      the barrier of the loop is in the tail, too.
 // right-size: n=1
