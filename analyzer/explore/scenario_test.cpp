@@ -92,8 +92,9 @@ TEST_F(ScenarioTest, WithoutAnySourceEverythingIsAssumedAndNamed) {
   const Scenario scenario = only();
   EXPECT_EQ(scenario.launch.threads(), 128u);
   EXPECT_EQ(scenario.launch.dynamic_shared_bytes, 163u * 1024);
-  EXPECT_THAT(assumptions(scenario), ElementsAre(HasSubstr("block size"), HasSubstr("dynamic shared memory"),
-                                                 HasSubstr("fixes 'K'")));
+  EXPECT_THAT(assumptions(scenario), ElementsAre(HasSubstr("block size"), HasSubstr("dynamic shared memory")));
+  ASSERT_EQ(scenario.integers.size(), 1u);
+  EXPECT_TRUE(scenario.integers[0].is_free);
   EXPECT_THAT(scenario.names.parameters,
               ElementsAre(std::pair<std::string, std::string>("K", "512 (assumed)")));
   EXPECT_EQ(scenario.assumptions[0].pos.line, 20u);
@@ -107,12 +108,14 @@ TEST_F(ScenarioTest, LaunchSiteFixesWhatItFolds) {
   EXPECT_EQ(scenario.launch.param_bytes[8], 12);
 }
 
-TEST_F(ScenarioTest, WhatASiteDoesNotFoldIsAssumedThere) {
+TEST_F(ScenarioTest, WhatASiteDoesNotFoldIsFree) {
   unit_.launches = {site()};
   unit_.launches[0].arguments.clear();
   const Scenario scenario = only();
-  EXPECT_THAT(assumptions(scenario), ElementsAre(HasSubstr("fixes 'K'")));
-  EXPECT_EQ(scenario.assumptions[0].pos.file, "main.cu");
+  EXPECT_THAT(assumptions(scenario), IsEmpty());
+  ASSERT_EQ(scenario.integers.size(), 1u);
+  EXPECT_TRUE(scenario.integers[0].is_free);
+  EXPECT_THAT(scenario.text, HasSubstr("K=any"));
 }
 
 TEST_F(ScenarioTest, SitesOfOtherKernelsDoNotCount) {
