@@ -5,19 +5,15 @@
 #include <algorithm>
 #include <variant>
 
+#include "analyzer/diagnose/edit_builder.h"
+
 namespace handoff::explore {
 
 using diagnose::Change;
 using diagnose::Edit;
+using diagnose::EditBuilder;
 
 namespace {
-
-ptx::Operand immediate(std::int64_t value) {
-  ptx::Operand operand;
-  operand.kind = ptx::Operand::Kind::kImmediate;
-  operand.imm = value;
-  return operand;
-}
 
 ptx::Operand registerOperand(ptx::RegId reg) {
   ptx::Operand operand;
@@ -212,7 +208,7 @@ class Applier {
       case Change::Kind::kDelete: is_deleted_[at] = true; return true;
       case Change::Kind::kSetOperand:
         if (!hasOperand()) return false;
-        instruction.operands[change.operand] = immediate(change.value);
+        instruction.operands[change.operand] = EditBuilder::immediate(change.value);
         return true;
       case Change::Kind::kFlipOperand:
         if (!hasOperand() || !asValue()) return false;
@@ -223,11 +219,11 @@ class Applier {
       case Change::Kind::kPhaseBit: {
         if (!hasOperand() || !asValue()) return false;
         const ptx::RegId bit = freshRegister(ptx::Type::kB32, "%phase");
-        before_[0].push_back({make("mov.b32", {registerOperand(bit), immediate(change.value)}, at), {}});
+        before_[0].push_back({make("mov.b32", {registerOperand(bit), EditBuilder::immediate(change.value)}, at), {}});
         instruction.operands[change.operand] = registerOperand(bit);
         for (const Copy& copy : statements_.copiesOf(at)) {
           if (at < copy.first || at > copy.last) continue;
-          after_[copy.last].push_back({make("xor.b32", {registerOperand(bit), registerOperand(bit), immediate(1)}, at), copy});
+          after_[copy.last].push_back({make("xor.b32", {registerOperand(bit), registerOperand(bit), EditBuilder::immediate(1)}, at), copy});
         }
         return true;
       }
@@ -256,7 +252,7 @@ class Applier {
         ptx::Operand result;
         result.kind = ptx::Operand::Kind::kSink;
         result.elements.push_back(registerOperand(elected));
-        before_[at].push_back({make("elect.sync", {result, immediate(0xffffffff)}, at), own});
+        before_[at].push_back({make("elect.sync", {result, EditBuilder::immediate(0xffffffff)}, at), own});
         instruction.guard = ptx::Guard{elected, false};
         return true;
       }
@@ -271,7 +267,7 @@ class Applier {
       return true;
     }
     const ptx::RegId fresh = freshRegister(ptx::Type::kB32, "%changed");
-    before_[at].push_back({make(opcode, {registerOperand(fresh), old, immediate(value)}, at), {}});
+    before_[at].push_back({make(opcode, {registerOperand(fresh), old, EditBuilder::immediate(value)}, at), {}});
     old = registerOperand(fresh);
     return true;
   }

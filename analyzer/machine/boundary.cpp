@@ -16,8 +16,7 @@ constexpr std::size_t kMaxWordBytes = std::size_t{256} << 20;
 
 void Executor::meetBoundary() {
   const StateHash hash = hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, registers_, progress_});
-  Boundary boundary{.state = hash.state, .registers = 0, .decisions = path_->decisions.size(), .steps = outcome_.steps,
-                    .parts = hash.parts};
+  Boundary boundary{.state = hash.state, .registers = 0, .decisions = path_->decisions.size(), .parts = hash.parts};
   std::vector<PathLog::Register> live;
   std::vector<Slot> slots;
   for (const Warp& warp : run_.cluster.warps) {
@@ -38,7 +37,6 @@ void Executor::meetBoundary() {
   }
   const std::size_t bytes = path_->boundaries.size() * live.size() * sizeof(Lanes);
   const bool keeps_words = path_->keeps_words && bytes < kMaxWordBytes;
-  path_->is_full |= path_->keeps_words && !keeps_words;
   for (const PathLog::Register& reg : live) {
     const Warp& warp = run_.cluster.warps[reg.warp];
     const Lanes& lanes = warp.registers[reg.slot];

@@ -4,10 +4,12 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analyzer/machine/alu_terms.h"
 #include "analyzer/machine/guards.h"
 #include "analyzer/machine/order.h"
 #include "analyzer/machine/path.h"
@@ -63,6 +65,15 @@ class Core {
   void noteOperands(const Step& step);
   void noteValue(const Step& step, symbolic::TermId term, const Lanes& words, LaneMask lanes);
   bool dependsOnInputs(const Warp& warp, const Arg& arg) const;
+  /// The result of an operation; where terms have no such operation, the run goes by the present values of `sources`.
+  AluTerms aluTerms(const Step& step, ptx::AluOp alu, std::span<const Lanes* const> sources);
+  symbolic::TermId partTerm(symbolic::TermId whole, unsigned from, unsigned bits);
+  symbolic::TermId packedTerm(const Step& step, const Arg& parts, unsigned part_bits, unsigned bits);
+  symbolic::TermId specialTerm(ptx::Special special, const Cta& cta);
+  symbolic::TermId parameterTerm(std::uint64_t offset, unsigned bytes, ptx::Type type);
+  /// Of a load of `words` from `addresses` in the parameter window, each plus `offset`.
+  symbolic::TermId parameterTerms(const Lanes& addresses, LaneMask lanes, std::uint64_t offset, unsigned bytes, ptx::Type type,
+                                  const Lanes& words);
 
   EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
   /// Keeps the first of its kind at each site.

@@ -107,6 +107,7 @@ class EventLog {
     return static_cast<std::uint32_t>(ops_.size() - 1);
   }
   AsyncOp& op(std::uint32_t index) { return ops_[index]; }
+  const AsyncOp& op(std::uint32_t index) const { return ops_[index]; }
   const AsyncOp* findOp(EventId event, unsigned lane) const {
     auto it = std::lower_bound(ops_.begin(), ops_.end(), event, [](const AsyncOp& op, EventId id) { return op.event < id; });
     while (it != ops_.end() && it->event == event && it->lane != lane) ++it;

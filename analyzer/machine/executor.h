@@ -5,7 +5,7 @@
 #include <chrono>
 #include <set>
 #include <tuple>
-#include "analyzer/machine/alu_terms.h"
+
 #include "analyzer/machine/core.h"
 #include "analyzer/machine/matrix_operand.h"
 #include "analyzer/machine/races.h"
@@ -93,6 +93,7 @@ class Executor : private Core {
   void meetBoundary();
   void applyClosure(const Closure& closure, const Boundary& boundary, const std::vector<PathLog::Register>& live);
   void progress() { ++progress_; }
+
   // --- control (transfer/control.cpp) ---
   void branchTo(Warp& warp, std::size_t fragment, OpIndex target);
   void split(const Step& step, LaneMask taken, OpIndex target);
@@ -101,13 +102,8 @@ class Executor : private Core {
   struct SilentRegion { bool is_silent = false; std::vector<Slot> written; };
   const SilentRegion& silentRegion(OpIndex branch);
   void assignRank(const Step& step);
-  // --- terms (transfer/alu.cpp) ---
-  AluTerms aluTerms(const Step& step, ptx::AluOp alu, std::span<const Lanes* const> sources);
-  symbolic::TermId partTerm(symbolic::TermId whole, unsigned from, unsigned bits);
-  symbolic::TermId packedTerm(const Step& step, const Arg& parts, unsigned part_bits, unsigned bits);
   void computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneMask active);
-  symbolic::TermId specialTerm(ptx::Special special, const Cta& cta);
-  symbolic::TermId parameterTerm(std::uint64_t offset, unsigned bytes, ptx::Type type);
+
   // --- memory (transfer/memory.cpp) ---
   struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
   /// Splits an access by the space its lanes' addresses lie in (generic addresses may differ by lane).
@@ -128,6 +124,7 @@ class Executor : private Core {
   Cta* checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
   void acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem);
   void releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw);
+
   // --- barriers, cp.async (transfer/barrier.cpp, cluster.cpp, copy.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
   std::size_t isolate(const Step& step);
@@ -144,15 +141,7 @@ class Executor : private Core {
                            LaneMask ignored) const;
   void copyToShared(const Step& step, std::uint32_t size, LaneMask lanes, const Lanes& destinations,
                     const Lanes& sources, const Lanes* source_sizes, LaneMask ignored);
-  /// Components of clocks behind those of the threads: completed generations of the barriers of each CTA and of the
-  /// cluster, then the mbarriers.
-  ActorId generationActor(const Cta& cta, unsigned id) const {
-    return static_cast<ActorId>(run_.cluster.warps.size() * kWarpSize + cta.rank * kBarriersPerCta + id);
-  }
-  ActorId clusterActor() const {
-    return static_cast<ActorId>(run_.cluster.warps.size() * kWarpSize + run_.cluster.ctas.size() * kBarriersPerCta);
-  }
-  ActorId firstBarrierActor() const { return clusterActor() + 1; }
+
   // --- mbarriers (transfer/mbarrier.cpp, mbarrier_wait.cpp, transactions.cpp) ---
   /// An mbarrier object named by an address, and whose it is.
   struct Named {
@@ -181,6 +170,7 @@ class Executor : private Core {
   void deliverBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);
   void reportByteMismatches();
   void wakePollers();
+
   // --- bulk copies and asynchronous stores (transfer/bulk.cpp, tensor.cpp, tensormap.cpp) ---
   struct BulkOperands;
   BulkOperands bulkOperands(const Step& step) const;
@@ -195,6 +185,7 @@ class Executor : private Core {
   std::uint64_t mapAddress(const Step& step, const Arg& map, unsigned lane) const;
   void useTensormap(const Step& step, std::uint64_t map, EventId event, unsigned lane);
   void fenceTensormap(const Step& step);
+
   // --- peers (transfer/cluster.cpp) ---
   void usePeer(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started) {
     if (cta.rank != step.warp.cta) useRemote(step, cta, event, lane, not_started);
@@ -203,6 +194,7 @@ class Executor : private Core {
   void releaseInits(const Warp& warp, unsigned lane, Clock& target);
   void holdForCopy(Cta& cta, EventId event, const AsyncOp& op, bool is_source);
   void reportLifetimes();
+
   // --- tensor cores (transfer/wgmma.cpp, tcgen05.cpp) ---
   void multiply(const Step& step);
   const std::vector<ByteRange>& operandRanges(OpIndex op, bool is_b, std::uint64_t descriptor, const MatrixShape& shape);
@@ -220,11 +212,13 @@ class Executor : private Core {
   void tensorAllocate(const Step& step);
   void tensorFree(const Step& step);
   void reportTensorLeaks();
+
   // --- used_reads.cpp ---
   std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
   void setWatched(Warp& warp, const Arg& arg, std::uint64_t bits, bool keeps_old);
   void watchStep(Warp& warp, const Op& op, LaneMask lanes);
   void watchLoad(Warp& warp, const Op& op, OpIndex index);
+
   const Setup setup_;
   unsigned needed_granule_;
   BoxFinder box_finder_;

@@ -136,7 +136,7 @@ class Hasher {
   void collect() {
     for (const Warp& warp : cluster_.warps) {
       ranks_.addEpoch(warp.id, warp.clock.epoch());
-      for (const std::uint32_t op : warp.pending_mma) noteAccess({const_cast<EventLog&>(log_).op(op).event, 0});
+      for (const std::uint32_t op : warp.pending_mma) noteAccess({log_.op(op).event, 0});
     }
     for (const Cta& cta : cluster_.ctas) {
       noteShadow(cta.shadow.get());
@@ -146,20 +146,18 @@ class Hasher {
         if (use.has_barrier) ranks_.addPhase(use.barrier, use.phases);
       }
       for (const auto& [address, object] : cta.mbarriers) noteBarrier(object);
-      for (unsigned id = 0; id < kBarriersPerCta; ++id) {
-        const std::uint32_t generation = cta.barriers[id].generation();
-        const auto actor = static_cast<ActorId>(cluster_.warps.size() * kWarpSize + cta.rank * kBarriersPerCta + id);
-        ranks_.addPhase(actor, generation);
-        if (generation != 0) ranks_.addPhase(actor, generation - 1);
-      }
+      for (unsigned id = 0; id < kBarriersPerCta; ++id) noteGenerations(cluster_.generationActor(cta, id), cta.barriers[id].generation());
     }
-    const auto cluster_actor = static_cast<ActorId>(cluster_.warps.size() * kWarpSize + cluster_.ctas.size() * kBarriersPerCta);
-    ranks_.addPhase(cluster_actor, cluster_.barrier.generation());
-    if (cluster_.barrier.generation() != 0) ranks_.addPhase(cluster_actor, cluster_.barrier.generation() - 1);
+    noteGenerations(cluster_.clusterActor(), cluster_.barrier.generation());
     for (const Access& access : view_.undrained) noteAccess(access);
     for (const auto& [warp, list] : view_.multiplications) {
       for (std::size_t i = firstPending(warp); i < list.size(); ++i) noteAccess({list[i].event, 0});
     }
+  }
+
+  void noteGenerations(ActorId barrier, std::uint32_t generation) {
+    ranks_.addPhase(barrier, generation);
+    if (generation != 0) ranks_.addPhase(barrier, generation - 1);
   }
 
   void noteBarrier(const MbarrierObject& object) {
@@ -257,7 +255,7 @@ class Hasher {
       add(StatePart::kGroups, warp.mma.committed(0) - committed);
       add(StatePart::kGroups, hashOf(clock));
     }
-    for (const std::uint32_t op : warp.pending_mma) add(StatePart::kGroups, hashOf(Access{const_cast<EventLog&>(log_).op(op).event, 0}));
+    for (const std::uint32_t op : warp.pending_mma) add(StatePart::kGroups, hashOf(Access{log_.op(op).event, 0}));
   }
 
   void hashClocks(const Warp& warp) {

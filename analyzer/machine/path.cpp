@@ -24,7 +24,7 @@ void PathLog::clear() {
   base_terms.clear();
   registers_of.clear();
   known_.clear();
-  is_full = has_decided_ = false;
+  has_decided_ = false;
 }
 
 void PathLog::add(const Decision& decision) {

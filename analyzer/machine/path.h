@@ -66,7 +66,6 @@ struct Boundary {
   std::uint64_t state = 0;            ///< of everything but the words of live registers
   std::uint64_t registers = 0;        ///< of those
   std::size_t decisions = 0;          ///< PathLog::decisions so far
-  std::uint64_t steps = 0;
   std::array<std::uint64_t, 6> parts{}; ///< of `state`, by StatePart
   std::vector<TermId> terms;          ///< of the live registers, warp after warp
   std::vector<std::uint64_t> words;   ///< of the same, 32 each
@@ -104,7 +103,6 @@ class PathLog {
   /// Registers of all boundaries, in the order of Boundary::terms: only for the boundary with that state.
   struct Register { std::uint32_t warp = 0; Slot slot = 0; unsigned width = 0; };
   std::map<std::uint64_t, std::vector<Register>> registers_of;
-  bool is_full = false;                   ///< boundaries were left out for want of memory
 
   /// Starts over, for another attempt at the same run.
   void clear();

@@ -118,6 +118,10 @@ struct Operands {
   bool operator()(const ptx::WmmaLoad&, std::uint32_t i) const { return isAccessOperand(at(i)); }
   bool operator()(const ptx::WmmaStore&, std::uint32_t i) const { return isAccessOperand(at(i)); }
   bool operator()(const ptx::CpAsync&, std::uint32_t i) const { return i == 0; }  // sizes of the source change no order
+  /// A shuffle looks at its data itself.
+  bool operator()(const ptx::Collective& collective, std::uint32_t i) const {
+    return collective.op != ptx::CollectiveOp::kShfl || i != op.dst_count;
+  }
   bool operator()(const ptx::Hint&, std::uint32_t) const { return false; }
   bool operator()(const ptx::Opaque&, std::uint32_t) const { return false; }
   bool operator()(const ptx::BulkPrefetch&, std::uint32_t) const { return false; }

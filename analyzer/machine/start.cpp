@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state that a run starts in: warps, memory, special registers, parameters.
+// The state that a run starts in: warps, memory, special registers.
 #include "analyzer/machine/address.h"
-#include "analyzer/machine/alu.h"
 #include "analyzer/machine/executor.h"
 
 namespace handoff::machine {
-
-using symbolic::kConcrete;
-using symbolic::TermId;
 
 void Executor::initWarps() {
   const std::uint32_t threads = launch_.threads();
@@ -43,7 +39,7 @@ void Executor::initWarps() {
       cta.live.push_back(live);
     }
   }
-  next_actor_ = firstBarrierActor();
+  next_actor_ = run_.cluster.firstBarrierActor();
 }
 
 void Executor::setSpecials(Warp& warp) {
@@ -101,41 +97,6 @@ void Executor::setSpecials(Warp& warp) {
     }
     if (!warp.terms.empty()) warp.terms[slot] = specialTerm(special, run_.cluster.ctaOf(warp));
   }
-}
-
-// What of the place in the grid depends on the index of the cluster.
-TermId Executor::specialTerm(ptx::Special special, const Cta& cta) {
-  using ptx::Special;
-  const auto& index = path_->inputs().cluster_index;
-  symbolic::Terms& terms = path_->terms();
-  const auto [x, y, z] = launch_.cluster;
-  const auto of = [&](unsigned d, std::uint32_t size, std::uint32_t within) {
-    if (index[d] == kConcrete) return kConcrete;
-    return terms.add(terms.multiply(index[d], terms.constant(size, 32)), terms.constant(within, 32));
-  };
-  switch (special) {
-    case Special::kCtaidX: return of(0, x, cta.rank % x);
-    case Special::kCtaidY: return of(1, y, cta.rank / x % y);
-    case Special::kCtaidZ: return of(2, z, cta.rank / x / y % z);
-    case Special::kClusteridX: return index[0];
-    case Special::kClusteridY: return index[1];
-    case Special::kClusteridZ: return index[2];
-    default: return kConcrete;
-  }
-}
-
-TermId Executor::parameterTerm(std::uint64_t offset, unsigned bytes, ptx::Type type) {
-  symbolic::Terms& terms = path_->terms();
-  for (const SymbolicInputs::Parameter& parameter : path_->inputs().parameters) {
-    const bool is_within = offset >= parameter.offset && offset + bytes <= parameter.offset + parameter.bytes;
-    if (!is_within) continue;
-    const unsigned width = terms[parameter.symbol].width;
-    const auto from = static_cast<unsigned>(8 * (offset - parameter.offset));
-    const TermId part = terms.resize(terms.shiftRight(parameter.symbol, terms.constant(from, width), false), 8 * bytes);
-    // A register may be wider than what is loaded into it.
-    return ptx::isSigned(type) ? terms.resize(part, 64, /*is_signed=*/true) : part;
-  }
-  return kConcrete;
 }
 
 }  // namespace handoff::machine

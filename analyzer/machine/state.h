@@ -154,6 +154,13 @@ struct Cluster {
 
   Cta& ctaOf(const Warp& warp) { return ctas[warp.cta]; }
   const Cta& ctaOf(const Warp& warp) const { return ctas[warp.cta]; }
+  /// Components of clocks behind those of the threads: completed generations of the barriers of each CTA and of the
+  /// cluster, then the mbarriers.
+  ActorId generationActor(const Cta& cta, unsigned id) const {
+    return static_cast<ActorId>(warps.size() * kWarpSize + cta.rank * kBarriersPerCta + id);
+  }
+  ActorId clusterActor() const { return static_cast<ActorId>(warps.size() * kWarpSize + ctas.size() * kBarriersPerCta); }
+  ActorId firstBarrierActor() const { return clusterActor() + 1; }
   /// The four warps of the CTA, fewer at its end, that multiply together (PTX ISA, "wgmma": warpgroup).
   std::span<const Warp> warpgroupOf(const Warp& warp) const {
     const std::size_t first = warp.rank - warp.rank % kWarpsPerWarpgroup;

@@ -120,7 +120,6 @@ void Solver::assume(TermId predicate, bool holds) {
 }
 
 Solver::Answer Solver::isFeasible() {
-  ++questions_;
   z3_->last.reset();
   if (std::chrono::steady_clock::now() >= deadline_) return Answer::kUnknown;
   z3::check_result result = z3::unknown;

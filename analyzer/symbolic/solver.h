@@ -33,8 +33,6 @@ class Solver {
   /// Does the predicate follow from the assumptions? kUnknown is not "yes".
   Answer follows(TermId predicate, bool holds = true);
 
-  unsigned questions() const { return questions_; }
-
   /// Assumptions made during its life end with it.
   class Scope {
    public:
@@ -52,7 +50,6 @@ class Solver {
   Terms& terms_;
   std::unique_ptr<Z3> z3_;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
-  unsigned questions_ = 0;
 };
 
 }  // namespace handoff::symbolic

@@ -2,7 +2,6 @@
 // Register-only effects.
 #include "analyzer/machine/alu.h"
 
-#include "analyzer/machine/alu_terms.h"
 #include "analyzer/machine/executor.h"
 
 namespace handoff::machine {
@@ -92,50 +91,6 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   const AluTerms terms = aluTerms(step, effect.op, {sources.data(), count});
   assign(step.warp, destination, result, step.lanes, terms.first);
   if (has_second) assign(step.warp, program_.args[destination.first], second, step.lanes, terms.second);
-}
-
-// The result as a term; where terms have no such operation, the run goes by the present values of the sources.
-AluTerms Executor::aluTerms(const Step& step, ptx::AluOp alu, std::span<const Lanes* const> sources) {
-  if (path_ == nullptr) return {};
-  const Op& op = step.op;
-  bool depends = false;
-  for (std::uint32_t i = op.dst_count; i < op.arg_count; ++i) depends |= termAt(step.warp, arg(op, i).slot) != symbolic::kConcrete;
-  if (!depends) return {};
-  symbolic::Terms& terms = path_->terms();
-  std::array<symbolic::TermId, 6> ids{};
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Arg& source = arg(op, op.dst_count + static_cast<unsigned>(i));
-    const symbolic::TermId held = termAt(step.warp, source.slot);
-    // `sources` holds negated predicates as their values; the term is that of the register.
-    ids[i] = held == symbolic::kConcrete ? asTerm(held, *sources[i], step.lanes, 64) : terms.ofLanes(held, step.lanes);
-    if (held != symbolic::kConcrete && source.is_negated) ids[i] = terms.bitNot(terms.resize(ids[i], 1));
-  }
-  if (const auto result = evaluateTerms(terms, *op.decoded, alu, {ids.data(), sources.size()})) return *result;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Arg& source = arg(op, op.dst_count + static_cast<unsigned>(i));
-    noteValue(step, termAt(step.warp, source.slot), value(step.warp, source.slot), step.lanes);
-  }
-  return {};
-}
-
-symbolic::TermId Executor::partTerm(symbolic::TermId whole, unsigned from, unsigned bits) {
-  if (whole == symbolic::kConcrete) return whole;
-  symbolic::Terms& terms = path_->terms();
-  const unsigned width = terms[whole].width;
-  return from >= width ? symbolic::kConcrete
-                       : terms.resize(terms.shiftRight(whole, terms.constant(from, width), false), bits);
-}
-
-symbolic::TermId Executor::packedTerm(const Step& step, const Arg& parts, unsigned part_bits, unsigned bits) {
-  if (path_ == nullptr || bits > 64 || !dependsOnInputs(step.warp, parts)) return symbolic::kConcrete;
-  symbolic::Terms& terms = path_->terms();
-  symbolic::TermId packed = terms.constant(0, bits);
-  for (std::uint32_t i = 0; i < parts.count; ++i) {
-    const Slot slot = program_.args[parts.first + i].slot;
-    const symbolic::TermId term = asTerm(termAt(step.warp, slot), value(step.warp, slot), step.lanes, part_bits);
-    packed = terms.add(packed, terms.shiftLeft(terms.resize(term, bits), terms.constant(i * part_bits, bits)));
-  }
-  return packed;
 }
 
 // A computation under a guard that depends on the inputs: both results, and a choice between them.

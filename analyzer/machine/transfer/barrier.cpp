@@ -93,7 +93,7 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   }
   // Whoever does not know the previous generation to be complete may arrive in it on another schedule.
   forEachLane(step.lanes, [&](unsigned lane) {
-    if (warp.clock.of(lane).at(generationActor(cta, static_cast<unsigned>(*id))) >= barrier.generation()) return;
+    if (warp.clock.of(lane).at(run_.cluster.generationActor(cta, static_cast<unsigned>(*id))) >= barrier.generation()) return;
     addMisuse(step, {.kind = Misuse::Kind::kAmbiguousGeneration, .event = event, .lanes = laneBit(lane), .value = *id});
   });
   if (barrier.isActive() && barrier.expectedThreads() != *count) {
@@ -150,7 +150,7 @@ void Executor::completeBarriers(Cta& cta) {
 void Executor::completeBarrier(Cta& cta, unsigned id) {
   CtaBarrier& barrier = cta.barriers[id];
   const ClockRef clock = barrier.releaseClock();
-  barrier.clock().raise(generationActor(cta, id), barrier.generation() + 1);
+  barrier.clock().raise(run_.cluster.generationActor(cta, id), barrier.generation() + 1);
   const CtaBarrier::Reduction reduction = barrier.reduction();
   barrier.reset();
   for (std::size_t w = cta.first_warp; w < cta.first_warp + cta.warp_count; ++w) {

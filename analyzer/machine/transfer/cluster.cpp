@@ -56,7 +56,7 @@ void Executor::completeClusterBarrier() {
   std::vector<LaneMask> live;
   for (const Warp& warp : run_.cluster.warps) live.push_back(warp.live);
   if (barrier.isComplete(live)) {
-    barrier.complete(clusterActor());
+    barrier.complete(run_.cluster.clusterActor());
     progress();
   }
   for (Warp& warp : run_.cluster.warps) {
@@ -75,7 +75,7 @@ void Executor::completeClusterBarrier() {
 // A thread of another CTA touches this CTA's shared memory.
 void Executor::useRemote(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started) {
   const Clock& clock = step.warp.clock.of(lane);
-  bool has_started = clock.atTime(clusterActor()) != 0;
+  bool has_started = clock.atTime(run_.cluster.clusterActor()) != 0;
   for (std::size_t w = cta.first_warp; w < cta.first_warp + cta.warp_count && !has_started; ++w) {
     has_started = clock.reachesWarp(static_cast<ActorId>(w * kWarpSize), 1);
   }

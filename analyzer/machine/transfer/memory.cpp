@@ -142,9 +142,10 @@ void Executor::loadPrivate(const Step& step, const Resolved& part, unsigned elem
       if (!known) out.unknown |= laneBit(lane);
     });
     const bool is_parameter = path_ != nullptr && part.space == Space::kParam;
-    const std::uint64_t first = part.address.word[lowestLane(part.lanes)] + e * element_bytes;
-    assign(step.warp, *destinations[e], out, part.lanes,
-           is_parameter ? parameterTerm(first, element_bytes, step.op.decoded->type()) : symbolic::kConcrete);
+    const symbolic::TermId term = is_parameter ? parameterTerms(part.address, part.lanes, e * element_bytes, element_bytes,
+                                                               step.op.decoded->type(), out)
+                                               : symbolic::kConcrete;
+    assign(step.warp, *destinations[e], out, part.lanes, term);
   }
 }
 
