@@ -93,6 +93,7 @@ class KernelAnalysis {
     report_.launches.push_back(scenario.text);
     for (const Limit& assumption : scenario.assumptions) addLimit(assumption);
     own_assumptions_ = report_.limits;
+    earlier_quantities_ = report_.holds_for;
     was_stopped_ = false;
     const std::uint32_t threads = scenario.launch.threads();
     if (threads == 0 || threads > 1024) {
@@ -123,7 +124,7 @@ class KernelAnalysis {
     Paths paths(program, scenario, budget, run, probe);
     paths.explore();
     report_.paths += paths.count();
-    for (const PathLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
+    for (const machine::RunLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
     for (std::string& quantity : holdsFor(scenario, program)) addQuantity(std::move(quantity));
     return report_.limits.size() == limits_before;
   }
@@ -132,10 +133,11 @@ class KernelAnalysis {
   // all values, on the other hand, holds for those of the launch.
   void exploreOtherLaunches(const machine::Program& program, const Scenario& scenario) {
     if (!isFixed(scenario) || !options_.explores_other_launches) return;
-    const KernelReport own = report_;
+    const std::vector<Limit> own_limits = report_.limits;
+    const std::vector<std::string> own_quantities = report_.holds_for;
     const bool is_own_complete = !was_stopped_;
     report_.limits.clear();
-    report_.holds_for.clear();
+    report_.holds_for = earlier_quantities_;
     is_other_launch_ = is_own_complete;
     is_aside_ = true;
     const std::size_t findings_before = report_.findings.size();
@@ -146,8 +148,8 @@ class KernelAnalysis {
       report_.limits = own_assumptions_;
       return;
     }
-    report_.limits = own.limits;
-    report_.holds_for = own.holds_for;
+    report_.limits = own_limits;
+    report_.holds_for = own_quantities;
   }
 
   void addQuantity(std::string quantity) {
@@ -187,7 +189,10 @@ class KernelAnalysis {
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
     was_stopped_ |= outcome.was_stopped;
-    if (outcome.tracks_global) addQuantity("the order in global memory as in the runs made");
+    const bool is_quantified = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return i.is_free; });
+    if (outcome.tracks_global && is_quantified) {
+      addLimit({"the order of copies and stores in global memory was checked for the runs made, not for all sizes", report_.pos});
+    }
     if ((is_other_launch_ || is_explored_) && outcome.has_left_memory) {
       // Such sizes are not meant: the buffers are not made for them.
       addLimit({"with some sizes an access leaves its shared memory; what such sizes bring about is not reported", report_.pos});
@@ -338,7 +343,8 @@ class KernelAnalysis {
   std::optional<machine::Program> whole_program_;
   std::vector<Input> inputs_;
   std::vector<std::uint64_t> input_steps_;  ///< length of the run with each
-  std::vector<Limit> own_assumptions_;      ///< of the scenario
+  std::vector<Limit> own_assumptions_;      ///< of the scenario, and limits of those before it
+  std::vector<std::string> earlier_quantities_;  ///< of the scenarios before it
   bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false;
   std::optional<Repairer> repairer_;
   std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings

@@ -127,7 +127,7 @@ std::vector<std::uint64_t> LoopCloser::distances(const ClosedLoop& loop, TermId 
   return {all.begin(), all.end()};
 }
 
-// A cheap test that leaves few candidates for the solver_.
+// A cheap test that leaves few candidates for the solver.
 bool LoopCloser::agreesAtSamples(const ClosedLoop& loop, TermId exit, TermId symbol, std::uint64_t distance) const {
   symbolic::Model model(terms_.symbols().size(), 0);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] = terms_.symbols()[i].low;
@@ -168,7 +168,7 @@ std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>&
 
 // With the loop's input, distance and least value set: is "long enough" kept by every period, and are all decisions to
 // go on those of the shorter input?
-bool LoopCloser::holdsWith(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
+bool LoopCloser::holdsWith(const ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
   const TermId turns = loop.closure.turns;
   const Solver::Scope scope(solver_);
   for (const Condition& condition : way_in) solver_.assume(condition.term, condition.holds);
@@ -233,16 +233,17 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
   if (!findShorter(loop, decisions->exits, decisions->way_in)) {
     return Obstacle{"how often the loop turns does not go with its inputs by equal steps", decisions->exits.front().instr};
   }
-  if (!coversAllTurns(loop)) return Obstacle{"a counter of the loop may pass 2^31", decisions->exits.front().instr};
+  if (!coversAllTurns(loop)) return Obstacle{"the loop may have more turns than a proof counts", decisions->exits.front().instr};
   return std::nullopt;
 }
 
-std::optional<Obstacle> LoopCloser::proveWayIn(ClosedLoop& loop, const PathLog& log) {
+std::optional<Obstacle> LoopCloser::proveWayIn(const ClosedLoop& loop, const PathLog& log) {
   const auto decisions = decisionsOf(loop, log);
-  if (!decisions || loop.input == 0) return std::nullopt;
+  if (!decisions || (loop.input == 0 && decisions->exits.empty())) return std::nullopt;
   const std::uint32_t instr = decisions->exits.empty() ? 0 : decisions->exits.front().instr;
   const Obstacle obstacle{"another way leads to it, from which its end may come sooner", instr};
   {
+    if (loop.input == 0) return obstacle;
     const Solver::Scope scope(solver_);
     for (const Condition& condition : decisions->way_in) solver_.assume(condition.term, condition.holds);
     if (solver_.follows(isLongEnough(loop, terms_.constant(0, 32))) != Answer::kYes) return obstacle;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/machine/outcome.h"
 #include "analyzer/machine/path.h"
 #include "analyzer/symbolic/solver.h"
 
@@ -38,11 +39,8 @@ struct ClosedLoop {
   std::uint64_t periods_before = 0;        ///< after a proof that failed: how many later the loop can end at all
 };
 
-/// Why a loop stays open.
-struct Obstacle {
-  std::string reason;
-  std::uint32_t instr = 0;
-};
+/// Why a loop stays open, and where.
+using Obstacle = machine::RunLimit;
 
 class LoopCloser {
  public:
@@ -60,7 +58,7 @@ class LoopCloser {
   std::optional<Obstacle> prove(ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of a run that came to a loop that is closed already: its inputs are no shorter than the proof took for
   /// granted, and the loop goes on alike.
-  std::optional<Obstacle> proveWayIn(ClosedLoop& loop, const machine::PathLog& log);
+  std::optional<Obstacle> proveWayIn(const ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of a run that left the loop within its first period, or met one of its states only.
   std::optional<Obstacle> proveWayOut(const ClosedLoop& loop, const machine::PathLog& log);
 
@@ -71,7 +69,7 @@ class LoopCloser {
   void addNotMade(const ClosedLoop& loop, const machine::Decision& decision, std::vector<Exit>& not_made);
   std::optional<Decisions> decisionsOf(const ClosedLoop& loop, const machine::PathLog& log);
   bool findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
-  bool holdsWith(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
+  bool holdsWith(const ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
   std::uint64_t leastValue(symbolic::TermId input, const std::vector<Condition>& way_in);
   symbolic::TermId isLongEnough(const ClosedLoop& loop, symbolic::TermId turns);
   std::vector<std::uint64_t> distances(const ClosedLoop& loop, symbolic::TermId exit) const;

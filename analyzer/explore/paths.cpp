@@ -47,7 +47,8 @@ bool readsBlockIndex(const machine::Program& program, unsigned d) {
 }  // namespace
 
 Paths::Paths(const machine::Program& program, const Scenario& scenario, const PathBudget& budget, Run run, Run probe)
-    : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), probe_(std::move(probe)), solver_(terms_, budget.solver_milliseconds), closer_(terms_, solver_) {
+    : program_(program), scenario_(scenario), budget_(budget), run_(std::move(run)), probe_(std::move(probe)),
+      solver_(terms_, budget.solver_milliseconds), closer_(terms_, solver_) {
   addSymbols();
   solver_.setDeadline(budget.deadline);
 }
@@ -138,6 +139,7 @@ void Paths::explore() {
     PathLog log(terms_, inputs_);
     log.keeps_words = !node.is_final;
     runNode(node, log);
+    noteMade(log);
     if (node.is_final) continue;
     for (const PathLog::Returned& returned : log.returned) {
       for (const auto& loop : loops_) {
@@ -156,6 +158,7 @@ void Paths::explore() {
     }
     expand(node, log);
   }
+  limitUnmade();
 }
 
 // Tries the periods of the run, and leaves in `log` the run with the closure that holds.
@@ -261,66 +264,76 @@ void Paths::expand(const Node& node, const PathLog& log) {
     }
     ++index;
   }
-  if (end == log.decisions.size()) addAccesses(log);
+  addAccesses(log, end);
 }
 
 // A run with an access covers those without it, so every access has to be in some run: this path again, with the
 // accesses that no run has made.
-void Paths::addAccesses(const PathLog& log) {
-  std::vector<TermId> missing;
+void Paths::addAccesses(const PathLog& log, std::size_t end) {
+  std::vector<Wanted> missing;
+  for (std::size_t d = 0; d < end; ++d) {
+    const Decision& access = log.decisions[d];
+    if (access.kind != Decision::Kind::kAccess) continue;
+    for (const Condition& condition : conditionsOf(terms_, access)) {
+      const TermId term = atFirstTurn(condition.term);
+      if (terms_.isConstant(term)) continue;
+      const TermId wanted = access.wants ? term : terms_.bitNot(term);
+      if (condition.holds == access.wants || made_.contains(wanted)) continue;
+      unmade_.emplace(wanted, access.instr);
+      if (!planned_.contains(wanted)) missing.push_back({wanted, access.instr});
+    }
+  }
+  while (!missing.empty() && !isOutOfBudget()) missing = addRunWith(missing);
+}
+
+void Paths::noteMade(const PathLog& log) {
   for (const Decision& access : log.decisions) {
     if (access.kind != Decision::Kind::kAccess) continue;
-    machine::forEachLane(access.lanes, [&](unsigned lane) {
-      const TermId term = atFirstTurn(terms_.ofLane(access.condition, lane));
-      if (terms_.isConstant(term)) return;
-      const TermId wanted = access.wants ? term : terms_.bitNot(term);
-      const bool is_made = ((access.truth & machine::laneBit(lane)) != 0) == access.wants;
-      if (is_made) {
-        made_.insert(wanted);
-      } else if (!made_.contains(wanted)) {
-        missing.push_back(wanted);
-      }
-    });
-  }
-  constexpr std::size_t kMaxTogether = 256;
-  while (!missing.empty()) {
-    const Solver::Scope together(solver_);
-    std::vector<TermId> left;
-    TermId all = terms_.constant(1, 1);
-    for (std::size_t i = 0; i < missing.size() && i < kMaxTogether; ++i) all = terms_.bitAnd(all, missing[i]);
-    bool is_any = false;
-    {
-      const Solver::Scope attempt(solver_);
-      if (!terms_.isConstant(all)) solver_.assume(all);
-      is_any = !terms_.isConstant(all, 0) && solver_.isFeasible() == Answer::kYes;
+    for (const Condition& condition : conditionsOf(terms_, access)) {
+      const TermId term = atFirstTurn(condition.term);
+      if (condition.holds == access.wants) made_.insert(access.wants ? term : terms_.bitNot(term));
     }
-    if (is_any) {
-      solver_.assume(all);
-      made_.insert(missing.begin(), missing.end());
+  }
+}
+
+// Accesses that no path has made, though some inputs may.
+void Paths::limitUnmade() {
+  for (const auto& [condition, instr] : unmade_) {
+    if (made_.contains(condition) || feasibleWith(condition) == Answer::kNo) continue;
+    addLimit("an access that some sizes make was in no run", instr);
+  }
+}
+
+// A run that makes as many of these accesses as go together, in their order; returns the others.
+std::vector<Paths::Wanted> Paths::addRunWith(const std::vector<Wanted>& wanted) {
+  const Solver::Scope together(solver_);
+  std::vector<Wanted> left;
+  bool is_any = false;
+  for (const Wanted& access : wanted) {
+    const Answer answer = feasibleWith(access.condition);
+    if (answer == Answer::kYes) {
+      solver_.assume(access.condition);
+      planned_.insert(access.condition);
+      is_any = true;
+    } else if (answer == Answer::kUnknown) {
+      addLimit("it could not be decided in time whether inputs exist that make this access", access.instr);
     } else {
-      for (const TermId wanted : missing) {
-        if (made_.contains(wanted) || isOutOfBudget()) continue;
-        const Solver::Scope attempt(solver_);
-        solver_.assume(wanted);
-        const bool is_possible = solver_.isFeasible() == Answer::kYes;
-        if (is_possible && !is_any) {
-          is_any = true;
-          first_wanted_ = wanted;
-        } else if (is_possible) {
-          left.push_back(wanted);
-        }
-      }
-      if (!is_any) return;
-      solver_.assume(first_wanted_);
-      made_.insert(first_wanted_);
+      left.push_back(access);
     }
-    if (solver_.isFeasible() != Answer::kYes) return;
-    symbolic::Model model = solver_.model();
-    model.resize(base_.size());
-    queue_.push_back({std::move(model), 0, true});
-    if (left.size() >= missing.size()) return;
-    missing = std::move(left);
   }
+  if (!is_any) return {};  // none of them can be made on this path
+  if (solver_.isFeasible() == Answer::kYes) {
+    queue_.push_back({inputsOfModel(), 0, true});
+  } else {
+    addLimit("inputs that make an access exist, but were not found in time", wanted.front().instr);
+  }
+  return left;
+}
+
+Answer Paths::feasibleWith(TermId predicate) {
+  const Solver::Scope with(solver_);
+  solver_.assume(predicate);
+  return solver_.isFeasible();
 }
 
 void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog& log) {
@@ -374,10 +387,9 @@ void Paths::turnOperand(const Decision& decision, std::vector<Condition> values,
     if (tried == kMaxOperandValues || turned_[decision.instr]++ >= kMaxOperandNodes) {
       return addLimit("an operand depends on the inputs; not all of its values were run", decision.instr);
     }
-    addNode(decision, index, log);
+    if (!addNode(decision, index, log)) return;
     // The next one has to differ from this one, too.
-    const symbolic::Model& inputs = queue_.back().inputs;
-    symbolic::Model model = inputs;
+    symbolic::Model model = queue_.back().inputs;
     model.resize(terms_.symbols().size(), 0);
     for (Condition& c : values) {
       const symbolic::Term term = terms_[c.term];
@@ -394,12 +406,7 @@ void Paths::turnOperand(const Decision& decision, std::vector<Condition> values,
 void Paths::prefer(const Decision& decision, const PathLog& log) {
   const std::vector<TermId> asked = terms_.symbolsOf(decision.condition);
   const auto keepIfFeasible = [&](TermId predicate) {
-    bool is_feasible = false;
-    {
-      const Solver::Scope with(solver_);
-      solver_.assume(predicate);
-      is_feasible = solver_.isFeasible() == Answer::kYes;
-    }
+    const bool is_feasible = feasibleWith(predicate) == Answer::kYes;
     if (is_feasible) solver_.assume(predicate);
     return is_feasible;
   };
@@ -431,13 +438,22 @@ void Paths::prefer(const Decision& decision, const PathLog& log) {
   if (!terms_.isConstant(all)) keepIfFeasible(all);
 }
 
-void Paths::addNode(const Decision& decision, std::size_t index, const PathLog& log) {
+bool Paths::addNode(const Decision& decision, std::size_t index, const PathLog& log) {
+  const Solver::Scope preferences(solver_);  // of these inputs alone
   prefer(decision, log);
-  if (solver_.isFeasible() != Answer::kYes) return addLimit("inputs that decide otherwise exist, but were not found in time", decision.instr);
-  symbolic::Model model = solver_.model();
-  // Symbols that no assumption names keep their assumed values.
-  model.resize(base_.size());
-  queue_.push_back({std::move(model), index + 1, false});
+  if (solver_.isFeasible() != Answer::kYes) {
+    addLimit("inputs that decide otherwise exist, but were not found in time", decision.instr);
+    return false;
+  }
+  queue_.push_back({inputsOfModel(), index + 1, false});
+  return true;
+}
+
+// Without the symbols that count turns. prefer() has named all others.
+symbolic::Model Paths::inputsOfModel() const {
+  symbolic::Model inputs = solver_.model();
+  inputs.resize(base_.size());
+  return inputs;
 }
 
 }  // namespace handoff::explore

@@ -25,11 +25,6 @@ struct PathBudget {
   unsigned solver_milliseconds = 1000;     ///< for each question
 };
 
-struct PathLimit {
-  std::string reason;
-  std::uint32_t instr = 0;
-};
-
 class Paths {
  public:
   /// Runs the kernel once with these inputs; what it decides goes into the log.
@@ -41,7 +36,7 @@ class Paths {
   void explore();
 
   unsigned count() const { return count_; }
-  const std::vector<PathLimit>& limits() const { return limits_; }
+  const std::vector<machine::RunLimit>& limits() const { return limits_; }
 
  private:
   struct Node {
@@ -58,8 +53,18 @@ class Paths {
   void expand(const Node& node, const machine::PathLog& log);
   void turnRound(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
   void turnOperand(const machine::Decision& decision, std::vector<Condition> values, std::size_t index, const machine::PathLog& log);
-  void addAccesses(const machine::PathLog& log);
-  void addNode(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
+  /// An access that was not made, and where.
+  struct Wanted {
+    symbolic::TermId condition = 0;
+    std::uint32_t instr = 0;
+  };
+  void addAccesses(const machine::PathLog& log, std::size_t end);
+  void noteMade(const machine::PathLog& log);
+  void limitUnmade();
+  std::vector<Wanted> addRunWith(const std::vector<Wanted>& wanted);
+  symbolic::Solver::Answer feasibleWith(symbolic::TermId predicate);
+  symbolic::Model inputsOfModel() const;
+  bool addNode(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
   void prefer(const machine::Decision& decision, const machine::PathLog& log);
   void addLimit(std::string reason, std::uint32_t instr);
   std::string openLoopReason(const machine::PathLog& log) const;
@@ -81,11 +86,12 @@ class Paths {
   std::deque<Node> queue_;
   std::map<std::uint32_t, unsigned> turned_;          ///< by instruction: loop exits and operands that were turned round
   std::set<std::pair<std::string, std::uint32_t>> limited_;
-  std::vector<PathLimit> limits_;
+  std::vector<machine::RunLimit> limits_;
   std::set<std::tuple<std::uint64_t, std::size_t, std::size_t>> failed_periods_;  ///< by state, length and place
   std::string open_loop_;                             ///< why the last attempt to close a loop failed
   std::set<symbolic::TermId> made_;                   ///< conditions of accesses, as far as some run has made them
-  symbolic::TermId first_wanted_ = 0;
+  std::set<symbolic::TermId> planned_;                ///< those that some run in the queue makes
+  std::map<symbolic::TermId, std::uint32_t> unmade_;  ///< of those that a path has not made, where
   unsigned count_ = 0, attempts_ = 0;
 };
 

@@ -44,7 +44,7 @@ bool isFixed(const Scenario& scenario);
 /// memory.
 Scenario freed(Scenario scenario);
 
-/// What a verdict on the scenario holds for: "all tiles in [0, 2^30)", "all blocks", "block = (128,1,1)".
+/// What a verdict on the scenario holds for: "all tiles >= 0", "all blocks", "block = (128,1,1)".
 std::vector<std::string> holdsFor(const Scenario& scenario, const machine::Program& program);
 
 /// True for names that differ only in the `L` that Clang gives kernels of internal linkage.
