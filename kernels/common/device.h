@@ -87,6 +87,15 @@ inline std::vector<float> randomFloats(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
+/// Fills a buffer with a random pattern, made on the host once and repeated.
+inline void fillRandom(DeviceBuffer<float>& buffer, std::uint64_t seed) {
+  const std::vector<float> pattern = randomFloats(std::size_t{1} << 20, seed);
+  for (std::size_t at = 0; at < buffer.size(); at += pattern.size()) {
+    const std::size_t count = buffer.size() - at < pattern.size() ? buffer.size() - at : pattern.size();
+    require(cudaMemcpy(buffer.get() + at, pattern.data(), count * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+}
+
 /// Takes the largest |got - want| / max(|want|, scale) into `check`. NaN counts as infinite, unless both are the poison
 /// (elements that nobody may write). `scale` is the size of a typical value where results cancel; 0: bit for bit.
 inline void compare(Check& check, const char* variant, const std::vector<float>& got, const std::vector<float>& want,

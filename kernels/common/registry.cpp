@@ -4,8 +4,20 @@
 
 namespace handoff::kernels {
 
+const Kernel& rowExchange();
+const Kernel& clusterExchange();
+const Kernel& tmaTileCopy();
+const Kernel& activationTile();
+const Kernel& stencil();
+const Kernel& storeRing();
+const Kernel& cudaApi();
+const Kernel& namedBarrier();
+
 const std::vector<const Kernel*>& allKernels() {
-  static const std::vector<const Kernel*> kKernels = {};
+  static const std::vector<const Kernel*> kKernels = {
+      &rowExchange(), &clusterExchange(), &tmaTileCopy(), &activationTile(),
+      &stencil(),     &storeRing(),       &cudaApi(),     &namedBarrier(),
+  };
   return kKernels;
 }
 

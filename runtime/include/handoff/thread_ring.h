@@ -9,10 +9,12 @@
 //     ring.release(std::move(r));
 //   }
 //
-// One barrier a turn does both: before it, each thread has waited for its own copies of tile k, and has read tile
-// k - 1; after it, tile k may be read by all, and the slot of tile k - 1 may be filled. That holds as long as no more
-// than kAhead tiles are acquired before the first wait, one after each wait, and every acquired slot is published, also
-// where nothing was left to copy into it: the wait counts groups.
+// One barrier a turn does both: before it, each thread has waited for its own copies of tile k, and is done with turn
+// k - 1; after it, tile k may be read by all, and the slot that was in use up to turn k - 1 may be filled. That holds as
+// long as no more than kAhead tiles are acquired before the first wait, one after each wait, and every acquired slot is
+// published, also where nothing was left to copy into it: the wait counts groups.
+//
+// A turn may read the kWindow newest tiles, as a stencil does: then the ring has that many fewer in flight.
 #pragma once
 
 #include "handoff/copy_group.h"
@@ -20,13 +22,14 @@
 
 namespace handoff {
 
-template <class Tile, int kSlots>
+template <class Tile, int kSlots, int kWindow = 1>
 class ThreadRing {
-  static_assert(kSlots >= 2, "with one slot, no copy can be in flight while a tile is read");
+  static_assert(kWindow >= 1, "a turn reads at least one tile");
+  static_assert(kSlots > kWindow, "no copy can be in flight while tiles are read from all slots");
 
  public:
-  /// Tiles that are in flight beside the one that is read.
-  static constexpr int kAhead = kSlots - 1;
+  /// Tiles that are in flight beside those that are read.
+  static constexpr int kAhead = kSlots - kWindow;
 
   /// `slots` lie in shared memory. All threads of the block make a ring of their own over the same slots.
   __device__ __forceinline__ explicit ThreadRing(Tile (&slots)[kSlots]) : slots_(slots) {}
@@ -45,6 +48,14 @@ class ThreadRing {
     groups_.template wait<kAhead - 1>();
     __syncthreads();
     return Ready<Tile>(&slots_[read_], read_);
+  }
+
+  /// The tile that came kBack turns before a ready one.
+  template <int kBack>
+  __device__ __forceinline__ const Tile& before(const Ready<Tile>& ready) const {
+    static_assert(kBack >= 1 && kBack < kWindow, "only the tiles of the window are still there");
+    const int slot = ready.slot() - kBack;
+    return slots_[slot < 0 ? slot + kSlots : slot];
   }
 
   /// Gives a tile back after the thread's last read of it. The next wait tells the others.
