@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequential version: the tile of the pipelined one with a single slot, so that no copy overlaps a product.
-#include "kernels/gemm_cp_async/tile.h"
+// The sequential version: the tile of the pipelined one with a single slot, so that no copy overlaps a
+// product.
+#include "gemm_cp_async/tile.h"
 
 namespace handoff::kernels::gemm_cp_async {
 namespace {
 
-__global__ void __launch_bounds__(kThreads, 1) gemmSequential(Problem problem, int tiles_m, int tiles_n) {
+__global__ void __launch_bounds__(kThreads, 1) gemmSequential(GemmProblem problem, int steps) {
   __shared__ alignas(128) unsigned char slot[kSlotBytes];
-  const TileIndex tile = tileOfBlock(blockIdx.x, tiles_m, tiles_n);
+  const TileIndex tile = tileOfBlock();
   const Copies copies(problem, tile);
-  const int steps = (problem.k + kTileK - 1) / kTileK;
 
   WarpTile warp_tile;
   Fragments fragments[2];
@@ -30,10 +30,11 @@ __global__ void __launch_bounds__(kThreads, 1) gemmSequential(Problem problem, i
 
 }  // namespace
 
-cudaError_t launchSequential(const Problem& problem, cudaStream_t stream) {
-  const int tiles_m = tilesOf(problem.m, kTileM), tiles_n = tilesOf(problem.n, kTileN);
-  gemmSequential<<<tiles_m * tiles_n, kThreads, 0, stream>>>(problem, tiles_m, tiles_n);
+cudaError_t launchSequential(const GemmProblem& problem, cudaStream_t stream) {
+  gemmSequential<<<gridOf(problem), kThreads, 0, stream>>>(problem, stepsOf(problem));
   return cudaGetLastError();
 }
+
+const void* sequentialFunction() { return reinterpret_cast<const void*>(gemmSequential); }
 
 }  // namespace handoff::kernels::gemm_cp_async

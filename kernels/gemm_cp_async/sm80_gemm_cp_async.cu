@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipelined version: a ring of slots, filled by cp.async as far ahead as the ring allows.
 //
-// Step s is copied into slot s % kStages as group s of each thread (group s is empty where there is no step s). Before
-// step s is read, each thread has waited for its own group s, and a block barrier has passed the copies on to the
-// others. The same barrier frees the slot of step s - 1: every warp has read that slot into registers by then, and
-// the copies issued after it are those of step s - 1 + kStages, which use it. One barrier a step is enough.
-#include "kernels/gemm_cp_async/tile.h"
+// Step s is copied into slot s % kStages as group s of each thread (group s is empty where there is no step
+// s). Before step s is read, each thread has waited for its own group s, and a block barrier has passed the
+// copies on to the others. The same barrier frees the slot of step s - 1: every warp has read that slot into
+// registers by then, and the copies issued after it are those of step s - 1 + kStages, which use it. One
+// barrier a step is enough.
+#include "gemm_cp_async/tile.h"
 
 namespace handoff::kernels::gemm_cp_async {
 namespace {
@@ -13,11 +14,10 @@ namespace {
 extern __shared__ __align__(128) unsigned char ring[];
 
 template <int kStages>
-__global__ void __launch_bounds__(kThreads, 1) gemmPipelined(Problem problem, int tiles_m, int tiles_n) {
-  const TileIndex tile = tileOfBlock(blockIdx.x, tiles_m, tiles_n);
+__global__ void __launch_bounds__(kThreads, 1) gemmPipelined(GemmProblem problem, int steps) {
+  const TileIndex tile = tileOfBlock();
   const Copies copies(problem, tile);
   const std::uint32_t slots = ptx::sharedAddress(ring);
-  const int steps = (problem.k + kTileK - 1) / kTileK;
 
   for (int s = 0; s < kStages - 1; ++s) {
     if (s < steps) copies.issue(s, slots + s * kSlotBytes);
@@ -52,27 +52,48 @@ __global__ void __launch_bounds__(kThreads, 1) gemmPipelined(Problem problem, in
 }
 
 template <int kStages>
-cudaError_t launch(const Problem& problem, cudaStream_t stream) {
+cudaError_t launch(const GemmProblem& problem, cudaStream_t stream) {
   constexpr int kSharedBytes = kStages * kSlotBytes;
   const cudaError_t status =
       cudaFuncSetAttribute(gemmPipelined<kStages>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
   if (status != cudaSuccess) return status;
-  const int tiles_m = tilesOf(problem.m, kTileM), tiles_n = tilesOf(problem.n, kTileN);
-  gemmPipelined<kStages><<<tiles_m * tiles_n, kThreads, kSharedBytes, stream>>>(problem, tiles_m, tiles_n);
+  gemmPipelined<kStages><<<gridOf(problem), kThreads, kSharedBytes, stream>>>(problem, stepsOf(problem));
   return cudaGetLastError();
 }
 
 }  // namespace
 
-cudaError_t launchPipelined(const Problem& problem, int stages, cudaStream_t stream) {
+cudaError_t launchPipelined(const GemmProblem& problem, int stages, cudaStream_t stream) {
   static_assert(kMinStages == 2 && kMaxStages == 5, "one instance for each number of stages");
   switch (stages) {
-    case 2: return launch<2>(problem, stream);
-    case 3: return launch<3>(problem, stream);
-    case 4: return launch<4>(problem, stream);
-    case 5: return launch<5>(problem, stream);
-    default: return cudaErrorInvalidValue;
+    case 2:
+      return launch<2>(problem, stream);
+    case 3:
+      return launch<3>(problem, stream);
+    case 4:
+      return launch<4>(problem, stream);
+    case 5:
+      return launch<5>(problem, stream);
+    default:
+      return cudaErrorInvalidValue;
   }
 }
+
+const void* pipelinedFunction(int stages) {
+  switch (stages) {
+    case 2:
+      return reinterpret_cast<const void*>(gemmPipelined<2>);
+    case 3:
+      return reinterpret_cast<const void*>(gemmPipelined<3>);
+    case 4:
+      return reinterpret_cast<const void*>(gemmPipelined<4>);
+    case 5:
+      return reinterpret_cast<const void*>(gemmPipelined<5>);
+    default:
+      return nullptr;
+  }
+}
+
+int sharedBytes(int stages) { return stages * kSlotBytes; }
 
 }  // namespace handoff::kernels::gemm_cp_async
