@@ -12,11 +12,14 @@ const Kernel& stencil();
 const Kernel& storeRing();
 const Kernel& cudaApi();
 const Kernel& namedBarrier();
+const Kernel& gemmCpAsync();
+const Kernel& gemmWgmma();
 
 const std::vector<const Kernel*>& allKernels() {
   static const std::vector<const Kernel*> kKernels = {
       &rowExchange(), &clusterExchange(), &tmaTileCopy(), &activationTile(),
       &stencil(),     &storeRing(),       &cudaApi(),     &namedBarrier(),
+      &gemmCpAsync(), &gemmWgmma(),
   };
   return kKernels;
 }

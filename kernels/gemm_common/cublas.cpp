@@ -47,13 +47,13 @@ class Cublas {
 
 }  // namespace
 
-void measureCublas(Bench& bench, const GemmProblem& problem) {
+std::optional<Variant> cublasVariant(const GemmProblem& problem) {
   static const Cublas kCublas;
-  if (!kCublas.isFound()) return;
+  if (!kCublas.isFound()) return std::nullopt;
   Variant variant;
   variant.name = "cuBLAS";
   variant.launch = [&problem] { kCublas.multiply(problem); };
-  measure(bench, variant);
+  return variant;
 }
 
 }  // namespace handoff::kernels

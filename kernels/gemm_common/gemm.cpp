@@ -182,4 +182,31 @@ Bench gemmBench(const Shape& shape) {
   return bench;
 }
 
+void measureInTurn(Bench& bench, std::vector<Variant> variants) {
+  constexpr int kWarmup = 3, kLaunches = 21;
+  cudaEvent_t begin = nullptr, end = nullptr;
+  require(cudaEventCreate(&begin), "cudaEventCreate");
+  require(cudaEventCreate(&end), "cudaEventCreate");
+  std::vector<std::vector<double>> times(variants.size());
+  for (int round = 0; round < kWarmup + kLaunches; ++round) {
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      require(cudaEventRecord(begin), "cudaEventRecord");
+      variants[i].launch();
+      require(cudaEventRecord(end), "cudaEventRecord");
+      require(cudaEventSynchronize(end), variants[i].name.c_str());
+      float milliseconds = 0;
+      require(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
+      if (round >= kWarmup) times[i].push_back(milliseconds);
+    }
+  }
+  require(cudaEventDestroy(begin), "cudaEventDestroy");
+  require(cudaEventDestroy(end), "cudaEventDestroy");
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    std::sort(times[i].begin(), times[i].end());
+    const auto at = [&](double share) { return times[i][static_cast<std::size_t>(share * (kLaunches - 1))]; };
+    variants[i].launch = nullptr;  // what it holds on to may go before the report is written
+    bench.measured.push_back({std::move(variants[i]), {at(0.5), at(0.1), at(0.9), kLaunches}});
+  }
+}
+
 }  // namespace handoff::kernels

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,11 +54,15 @@ std::vector<Shape> gemmShapes();
 /// Runs all variants on one shape, with and without gaps between rows.
 Check checkGemm(const Shape& shape, std::uint64_t seed, const std::vector<GemmVariant>& variants);
 
-/// A bench with its bytes and FLOP filled in; measure() adds the variants.
+/// A bench with its bytes and FLOP filled in, without variants.
 Bench gemmBench(const Shape& shape);
 
-/// Adds cuBLAS to the bench, where the library is installed. It is looked up at run time, so that programs
-/// need not link against it.
-void measureCublas(Bench& bench, const GemmProblem& problem);
+/// Times variants in turn, one launch of each a round, and keeps them. A product of this size takes the chip
+/// to its power limit, and clocks drop within milliseconds: whoever comes first would win.
+void measureInTurn(Bench& bench, std::vector<Variant> variants);
+
+/// cuBLAS on the same problem, which has to outlive it; nothing where the library is not installed. It is
+/// looked up at run time, so that programs need not link against it.
+std::optional<Variant> cublasVariant(const GemmProblem& problem);
 
 }  // namespace handoff::kernels

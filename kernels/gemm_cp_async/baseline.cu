@@ -6,7 +6,10 @@
 namespace handoff::kernels::gemm_cp_async {
 namespace {
 
-__global__ void __launch_bounds__(kThreads, 1) gemmSequential(GemmProblem problem, int steps) {
+__global__ void __launch_bounds__(kThreads, 1)
+    gemmSequential(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n, int k,
+                   int lda, int ldb, int ldc, int steps) {
+  const GemmProblem problem{m, n, k, lda, ldb, ldc, a, b, c};
   __shared__ alignas(128) unsigned char slot[kSlotBytes];
   const TileIndex tile = tileOfBlock();
   const Copies copies(problem, tile);
@@ -31,7 +34,9 @@ __global__ void __launch_bounds__(kThreads, 1) gemmSequential(GemmProblem proble
 }  // namespace
 
 cudaError_t launchSequential(const GemmProblem& problem, cudaStream_t stream) {
-  gemmSequential<<<gridOf(problem), kThreads, 0, stream>>>(problem, stepsOf(problem));
+  gemmSequential<<<gridOf(problem), kThreads, 0, stream>>>(problem.a, problem.b, problem.c, problem.m,
+                                                           problem.n, problem.k, problem.lda, problem.ldb,
+                                                           problem.ldc, stepsOf(problem));
   return cudaGetLastError();
 }
 

@@ -22,13 +22,14 @@ Bench benchShape(const Shape& shape) {
   Bench bench = gemmBench(shape);
   const GemmData data(shape, 0, 1);
   const GemmProblem problem = data.problem();
+  std::vector<Variant> variants;
   Variant variant;
   variant.name = "baseline";
   variant.function = gemm_cp_async::sequentialFunction();
   variant.block_threads = gemm_cp_async::kThreads;
   variant.completion = "cp.async.wait_group 0, bar.sync";
   variant.launch = [&] { require(gemm_cp_async::launchSequential(problem, nullptr), "baseline"); };
-  measure(bench, variant);
+  variants.push_back(variant);
   for (int stages = gemm_cp_async::kMinStages; stages <= gemm_cp_async::kMaxStages; ++stages) {
     variant.name = "pipelined, " + std::to_string(stages) + " stages";
     variant.function = gemm_cp_async::pipelinedFunction(stages);
@@ -38,9 +39,10 @@ Bench benchShape(const Shape& shape) {
     variant.launch = [&, stages] {
       require(gemm_cp_async::launchPipelined(problem, stages, nullptr), "pipelined");
     };
-    measure(bench, variant);
+    variants.push_back(variant);
   }
-  measureCublas(bench, problem);
+  if (std::optional<Variant> cublas = cublasVariant(problem)) variants.push_back(std::move(*cublas));
+  measureInTurn(bench, std::move(variants));
   return bench;
 }
 

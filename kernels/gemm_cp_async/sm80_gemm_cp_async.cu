@@ -14,7 +14,10 @@ namespace {
 extern __shared__ __align__(128) unsigned char ring[];
 
 template <int kStages>
-__global__ void __launch_bounds__(kThreads, 1) gemmPipelined(GemmProblem problem, int steps) {
+__global__ void __launch_bounds__(kThreads, 1)
+    gemmPipelined(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n, int k,
+                  int lda, int ldb, int ldc, int steps) {
+  const GemmProblem problem{m, n, k, lda, ldb, ldc, a, b, c};
   const TileIndex tile = tileOfBlock();
   const Copies copies(problem, tile);
   const std::uint32_t slots = ptx::sharedAddress(ring);
@@ -57,7 +60,9 @@ cudaError_t launch(const GemmProblem& problem, cudaStream_t stream) {
   const cudaError_t status =
       cudaFuncSetAttribute(gemmPipelined<kStages>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
   if (status != cudaSuccess) return status;
-  gemmPipelined<kStages><<<gridOf(problem), kThreads, kSharedBytes, stream>>>(problem, stepsOf(problem));
+  gemmPipelined<kStages><<<gridOf(problem), kThreads, kSharedBytes, stream>>>(
+      problem.a, problem.b, problem.c, problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldc,
+      stepsOf(problem));
   return cudaGetLastError();
 }
 

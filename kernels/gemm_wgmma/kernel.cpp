@@ -22,6 +22,7 @@ Bench benchShape(const Shape& shape) {
   Bench bench = gemmBench(shape);
   const GemmData data(shape, 0, 1);
   const GemmProblem problem = data.problem();
+  std::vector<Variant> variants;
   Variant variant;
   variant.name = "baseline";
   variant.function = gemm_wgmma::sequentialFunction();
@@ -29,20 +30,21 @@ Bench benchShape(const Shape& shape) {
   variant.dynamic_shared_bytes = static_cast<std::size_t>(gemm_wgmma::sequentialSharedBytes());
   variant.completion = "mbarrier parity (bytes), wgmma.wait_group 0, bar.sync";
   variant.launch = [&] { require(gemm_wgmma::launchSequential(problem, nullptr), "baseline"); };
-  measure(bench, variant);
+  variants.push_back(variant);
   for (int stages = gemm_wgmma::kMinStages; stages <= gemm_wgmma::kMaxStages; ++stages) {
     variant.name = "pipelined, " + std::to_string(stages) + " stages";
     variant.function = gemm_wgmma::pipelinedFunction(stages);
     variant.block_threads = gemm_wgmma::kPipelinedThreads;
     variant.dynamic_shared_bytes = static_cast<std::size_t>(gemm_wgmma::pipelinedSharedBytes(stages));
     variant.stages = stages;
-    variant.completion = "mbarrier parity (bytes), wgmma.wait_group 1, cluster arrivals";
+    variant.completion = "mbarrier parity (bytes); slots: wgmma.wait_group 1, mbarrier parity (cluster)";
     variant.launch = [&, stages] {
       require(gemm_wgmma::launchPipelined(problem, stages, gemm_wgmma::kRasterWidth, nullptr), "pipelined");
     };
-    measure(bench, variant);
+    variants.push_back(variant);
   }
-  measureCublas(bench, problem);
+  if (std::optional<Variant> cublas = cublasVariant(problem)) variants.push_back(std::move(*cublas));
+  measureInTurn(bench, std::move(variants));
   return bench;
 }
 
