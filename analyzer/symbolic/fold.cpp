@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analyzer/symbolic/valuation.h"
+
 namespace handoff::symbolic {
 
 namespace {
@@ -46,32 +48,31 @@ std::uint64_t fold(TermOp op, unsigned width, std::uint64_t a, std::uint64_t b) 
   }
 }
 
-std::uint64_t Terms::evaluate(TermId id, unsigned lane, const Model& model) const {
-  std::unordered_map<TermId, std::uint64_t> known;
-  const auto visit = [&](TermId at, const auto& self) -> std::uint64_t {
-    const Term& term = terms_[at];
-    switch (term.op) {
-      case TermOp::kConstant: return term.value;
-      case TermOp::kLaneConstant: return lane_constants_[term.value][lane];
-      case TermOp::kSymbol: return model[term.value] & widthMask(term.width);
-      default: break;
-    }
-    if (const auto it = known.find(at); it != known.end()) return it->second;
-    std::uint64_t word = 0;
-    switch (term.op) {
-      case TermOp::kChoose: word = self(term.a, self) != 0 ? self(term.b, self) : self(term.c, self); break;
-      case TermOp::kZeroExtend: word = self(term.a, self); break;
-      case TermOp::kTruncate: word = self(term.a, self) & widthMask(term.width); break;
-      case TermOp::kSignExtend: word = signExtended(self(term.a, self), terms_[term.a].width) & widthMask(term.width); break;
-      default: word = fold(term.op, terms_[term.a].width, self(term.a, self), self(term.b, self));
-    }
-    known.emplace(at, word);
-    return word;
-  };
-  return visit(id, visit);
+std::uint64_t Valuation::operator()(TermId id) {
+  const Term& term = terms_[id];
+  switch (term.op) {
+    case TermOp::kConstant: return term.value;
+    case TermOp::kLaneConstant: return terms_.laneWords(id)[lane_];
+    case TermOp::kSymbol: return word(term.value) & widthMask(term.width);
+    default: break;
+  }
+  if (const auto it = known_.find(id); it != known_.end()) return it->second;
+  std::uint64_t word = 0;
+  switch (term.op) {
+    case TermOp::kChoose: word = (*this)((*this)(term.a) != 0 ? term.b : term.c); break;
+    case TermOp::kZeroExtend: word = (*this)(term.a); break;
+    case TermOp::kTruncate: word = (*this)(term.a) & widthMask(term.width); break;
+    case TermOp::kSignExtend: word = signExtended((*this)(term.a), terms_[term.a].width) & widthMask(term.width); break;
+    default: word = fold(term.op, terms_[term.a].width, (*this)(term.a), (*this)(term.b));
+  }
+  known_.emplace(id, word);
+  return word;
 }
 
-std::vector<TermId> Terms::symbolsOf(TermId id) const {
+std::uint64_t Terms::evaluate(TermId id, unsigned lane, const Model& model) const { return Valuation(*this, model, lane)(id); }
+
+const std::vector<TermId>& Terms::symbolsOf(TermId id) const {
+  if (const auto it = symbols_of_.find(id); it != symbols_of_.end()) return it->second;
   std::set<TermId> seen, symbols;
   std::vector<TermId> work{id};
   while (!work.empty()) {
@@ -82,11 +83,11 @@ std::vector<TermId> Terms::symbolsOf(TermId id) const {
     if (term.op == TermOp::kSymbol) symbols.insert(at);
     work.insert(work.end(), {term.a, term.b, term.c});
   }
-  return {symbols.begin(), symbols.end()};
+  return symbols_of_.emplace(id, std::vector<TermId>(symbols.begin(), symbols.end())).first->second;
 }
 
 bool Terms::contains(TermId id, TermId symbol) const {
-  const std::vector<TermId> all = symbolsOf(id);
+  const std::vector<TermId>& all = symbolsOf(id);
   return std::find(all.begin(), all.end(), symbol) != all.end();
 }
 

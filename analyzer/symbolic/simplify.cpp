@@ -62,6 +62,7 @@ TermId Terms::fromLinear(const Linear& sum) {
 }
 
 TermId Terms::add(TermId a, TermId b) {
+  if (TermId folded; foldChoice(TermOp::kAdd, a, b, folded)) return folded;
   Linear sum{.width = terms_[a].width};
   addTo(sum, a, 1);
   addTo(sum, b, 1);
@@ -78,6 +79,7 @@ TermId Terms::subtract(TermId a, TermId b) {
 TermId Terms::multiply(TermId a, TermId b) {
   if (isConstant(a)) std::swap(a, b);
   const unsigned width = terms_[a].width;
+  if (TermId folded; foldChoice(TermOp::kMul, a, b, folded)) return folded;
   if (isConstant(b)) {
     Linear sum{.width = width};
     addTo(sum, a, terms_[b].value);

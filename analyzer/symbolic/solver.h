@@ -3,14 +3,26 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
+#include "analyzer/symbolic/intervals.h"
 #include "analyzer/symbolic/term.h"
+#include "analyzer/symbolic/valuation.h"
 
 namespace handoff::symbolic {
 
 /// What is assumed, as a stack; terms must be predicates of one lane (Terms::ofLane).
+///
+/// Most questions are like one before: the inputs found last time, or those with one value changed, often satisfy the
+/// new assumptions as well, which an evaluation shows. What these do not satisfy is taken together with all that shares
+/// symbols with it; what is said of one symbol alone leaves intervals of it (SymbolSets), and only the rest is asked of
+/// Z3.
 class Solver {
  public:
   enum class Answer : std::uint8_t { kNo, kYes, kUnknown };
@@ -47,8 +59,32 @@ class Solver {
 
  private:
   struct Z3;
+  struct Assumption {
+    TermId predicate = 0;
+    bool holds = true;
+    friend auto operator<=>(const Assumption&, const Assumption&) = default;
+  };
+  using Assumptions = std::vector<Assumption>;
+  using Ranges = std::map<TermId, Intervals>;  ///< by symbol
+
+  bool isSatisfied(Valuation& values, const Assumption& assumption) const { return (values(assumption.predicate) != 0) == assumption.holds; }
+  Assumptions unsatisfied(Valuation& values, std::size_t most) const;
+  bool tryKnownInputs(Assumptions& open, Model& nearest);
+  bool tryVariants(const Assumptions& open, const Model& nearest);
+  Assumptions slice(const Assumptions& open) const;
+  std::optional<Ranges> takeRanges(Assumptions& assumptions);
+  void addRanges(const Ranges& ranges, Assumptions& assumptions);
+  Answer ask(Assumptions assumptions, Model& model);
+  void keep(Model model);
+
   Terms& terms_;
   std::unique_ptr<Z3> z3_;
+  SymbolSets sets_;
+  Assumptions assumptions_;
+  std::vector<std::size_t> levels_;                 ///< how many assumptions there were
+  std::deque<Valuation> inputs_;                    ///< that satisfied some question, the last one first
+  std::set<Assumptions> refuted_;                   ///< by Z3
+  std::optional<Model> last_;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
 };
 

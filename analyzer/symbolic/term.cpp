@@ -135,8 +135,24 @@ bool Terms::foldBinary(TermOp op, TermId a, TermId b, unsigned width, TermId& re
   return true;
 }
 
+// A choice between constants stays one: then a comparison with it is its condition.
+bool Terms::foldChoice(TermOp op, TermId a, TermId b, TermId& result) {
+  const auto isChoice = [&](TermId id) { return terms_[id].op == TermOp::kChoose && isConstant(terms_[id].b) && isConstant(terms_[id].c); };
+  const bool is_left = isChoice(a) && isConstant(b), is_right = isConstant(a) && isChoice(b);
+  if (!is_left && !is_right) return false;
+  const Term choice = terms_[is_left ? a : b], other = terms_[is_left ? b : a];
+  const unsigned width = op >= TermOp::kEqual ? 1 : choice.width;
+  const auto of = [&](TermId word) {
+    const std::uint64_t x = terms_[word].value, y = other.value;
+    return constant(is_left ? fold(op, choice.width, x, y) : fold(op, choice.width, y, x), width);
+  };
+  const TermId then = of(choice.b), otherwise = of(choice.c);
+  result = choose(choice.a, then, otherwise);
+  return true;
+}
+
 TermId Terms::binary(TermOp op, TermId a, TermId b, unsigned width) {
-  if (TermId folded; foldBinary(op, a, b, width, folded)) return folded;
+  if (TermId folded; foldBinary(op, a, b, width, folded) || foldChoice(op, a, b, folded)) return folded;
   return intern({.op = op, .width = static_cast<std::uint8_t>(width), .a = a, .b = b});
 }
 
@@ -241,25 +257,6 @@ TermId Terms::bitXor(TermId a, TermId b) {
 
 TermId Terms::bitNot(TermId a) { return bitXor(a, constant(~0ull, terms_[a].width)); }
 
-TermId Terms::equal(TermId a, TermId b) {
-  if (isConstant(a)) std::swap(a, b);
-  const Term x = terms_[a], y = terms_[b];
-  if (a == b) return constant(1, 1);
-  if (x.high < y.low || y.high < x.low) return constant(0, 1);
-  if (x.width == 1 && y.op == TermOp::kConstant) return y.value != 0 ? a : bitNot(a);
-  if (a > b && !isConstant(b)) std::swap(a, b);
-  return binary(TermOp::kEqual, a, b, 1);
-}
-
-TermId Terms::less(TermId a, TermId b, bool is_signed) {
-  const Term x = terms_[a], y = terms_[b];
-  if (a == b) return constant(0, 1);
-  const bool is_plain = !is_signed || (x.high < signBit(x.width) && y.high < signBit(x.width));
-  if (is_plain && x.high < y.low) return constant(1, 1);
-  if (is_plain && x.low >= y.high) return constant(0, 1);
-  return binary(is_plain ? TermOp::kUnsignedLess : TermOp::kSignedLess, a, b, 1);
-}
-
 TermId Terms::choose(TermId condition, TermId then, TermId otherwise) {
   const Term c = terms_[condition], t = terms_[then], o = terms_[otherwise];
   if (c.op == TermOp::kConstant) return c.value != 0 ? then : otherwise;
@@ -289,6 +286,10 @@ TermId Terms::merge(std::uint32_t mask, TermId then, TermId otherwise) {
 TermId Terms::resize(TermId a, unsigned width, bool is_signed) {
   const Term x = terms_[a];
   if (x.width == width) return a;
+  if (x.op == TermOp::kChoose && isConstant(x.b) && isConstant(x.c)) {
+    const TermId then = resize(x.b, width, is_signed), otherwise = resize(x.c, width, is_signed);
+    return choose(x.a, then, otherwise);
+  }
   if (x.width > width) {
     if (x.op == TermOp::kZeroExtend || x.op == TermOp::kSignExtend || x.op == TermOp::kTruncate) {
       // What is cut off again does not matter; only a shorter original keeps its own extension.

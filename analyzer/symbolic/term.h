@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -100,7 +101,7 @@ class Terms {
   bool isConstant(TermId id, std::uint64_t value) const { return isConstant(id) && terms_[id].value == value; }
   std::uint64_t evaluate(TermId id, unsigned lane, const Model& model) const;
   /// The symbols that occur, by their terms' ids.
-  std::vector<TermId> symbolsOf(TermId id) const;
+  const std::vector<TermId>& symbolsOf(TermId id) const;
   bool contains(TermId id, TermId symbol) const;
   std::string text(TermId id) const;
 
@@ -122,6 +123,11 @@ class Terms {
   void bound(Term& term) const;
   void boundShift(Term& term) const;
   bool foldBinary(TermOp op, TermId a, TermId b, unsigned width, TermId& result);
+  bool foldChoice(TermOp op, TermId a, TermId b, TermId& result);
+  std::optional<std::int64_t> offsetOf(const Term& sum) const;
+  TermId equalTo(TermId a, std::uint64_t word);
+  TermId below(TermId a, std::uint64_t limit);
+  TermId belowSigned(TermId a, std::int64_t limit);
   void addTo(Linear& sum, TermId term, std::uint64_t factor) const;
   TermId fromLinear(const Linear& sum);
   bool cannotWrap(const Linear& sum) const;
@@ -138,6 +144,7 @@ class Terms {
   std::unordered_map<Term, TermId, Hash> ids_;
   std::unordered_map<std::string, std::uint32_t> lane_constant_ids_;
   std::unordered_map<std::uint64_t, TermId> of_lane_;
+  mutable std::unordered_map<TermId, std::vector<TermId>> symbols_of_;
 };
 
 /// All ones in the low `width` bits.
