@@ -6,6 +6,9 @@
 namespace handoff::kernels::gemm_cp_async {
 namespace {
 
+// Any number of steps; a tile at the corner of odd sizes.
+// handoff: launch block=256 grid=1 m=128 n=256 k=4096 lda=4096 ldb=4096 ldc=256
+// handoff: launch block=256 grid=1 m=100 n=201 k=150 lda=152 ldb=152 ldc=208 steps=5
 __global__ void __launch_bounds__(kThreads, 1)
     gemmSequential(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n, int k,
                    int lda, int ldb, int ldc, int steps) {

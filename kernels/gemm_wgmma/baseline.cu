@@ -11,6 +11,8 @@ static_assert(kThreads == kWarpgroups * 128);
 
 extern __shared__ __align__(kSwizzleBytes) unsigned char shared_bytes[];
 
+// handoff: launch block=256 grid=64x64 smem=81936 first_ragged_column=16384
+// handoff: launch block=256 grid=1 smem=81936 first_ragged_column=0 m=100 n=200 ldc=200
 // handoff: tensormap map_a box=64x128xbf16
 // handoff: tensormap map_b box=64x256xbf16
 // handoff: tensormap map_c box=64x16xbf16
