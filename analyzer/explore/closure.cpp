@@ -16,6 +16,7 @@ using Answer = symbolic::Solver::Answer;
 namespace {
 
 constexpr std::size_t kMaxDistances = 48;  ///< tried for an input
+constexpr std::uint64_t kPeriodsSeen = 4;  ///< before a loop ends, for its period to be found
 
 }  // namespace
 
@@ -77,26 +78,56 @@ std::optional<std::uint64_t> LoopCloser::neededTurns(ClosedLoop& loop, const Pat
   return terms_[loop.input].high / loop.distance + 1;
 }
 
+// After `count` periods the input is rest + distance * count. Written so, what the loop decides is a term of `rest`
+// alone, most often by the arithmetic of terms already.
+void LoopCloser::setInput(ClosedLoop& loop, TermId input, std::uint64_t distance) {
+  const symbolic::Symbol symbol = terms_.symbols()[terms_[input].value];
+  const std::string number = std::to_string(count_++);
+  loop.input = input;
+  loop.distance = distance;
+  loop.rest = terms_.symbol(symbol.name + "." + number, symbol.width, symbol.low, symbol.high);
+  loop.count = terms_.symbol("n" + number, 32, 0, std::min(symbol.high / distance, terms_[loop.closure.turns].high));
+}
+
+// With the loop's symbols, after any number of periods.
+TermId LoopCloser::seen(const ClosedLoop& loop, TermId term) {
+  if (loop.input == 0) return term;
+  const unsigned width = terms_[loop.input].width;
+  const TermId passed = terms_.multiply(terms_.resize(loop.count, width), terms_.constant(loop.distance, width));
+  return terms_.substitute(term, {{loop.input, terms_.add(loop.rest, passed)}, {loop.closure.turns, loop.count}});
+}
+
+// In a run whose input is what is left, before the first period.
 TermId LoopCloser::atFirst(const ClosedLoop& loop, TermId term) {
-  symbolic::Terms::Substitution first = loop.shorter;
-  first[loop.closure.turns] = terms_.constant(0, 32);
+  symbolic::Terms::Substitution first{{loop.closure.turns, terms_.constant(0, 32)}};
+  if (loop.input != 0) first[loop.input] = loop.rest;
   return terms_.substitute(term, first);
 }
 
-// The input is long enough for that many periods before the present one: input >= least + turns * distance, computed
-// without wrapping.
-TermId LoopCloser::isLongEnough(const ClosedLoop& loop, TermId turns) {
-  const TermId needed = terms_.add(terms_.constant(loop.least, 64), terms_.multiply(terms_.resize(turns, 64), terms_.constant(loop.distance, 64)));
-  return terms_.bitNot(terms_.less(terms_.resize(loop.input, 64), needed, false));
+bool LoopCloser::isAsAtFirst(const ClosedLoop& loop, TermId condition) {
+  const TermId now = seen(loop, condition), first = atFirst(loop, condition);
+  return now == first || solver_.follows(terms_.equal(now, first)) == Answer::kYes;
+}
+
+TermId LoopCloser::atLeast(TermId term, std::uint64_t word) {
+  return terms_.bitNot(terms_.less(term, terms_.constant(word, terms_[term].width), false));
+}
+
+// What is left is at least what the way to the loop takes: the invariant of its turns.
+void LoopCloser::assumeLongEnough(const ClosedLoop& loop) {
+  if (loop.input == 0) return;
+  const symbolic::Term bounds = terms_[loop.input];
+  solver_.assume(atLeast(loop.rest, loop.least));
+  solver_.assume(seen(loop, terms_.less(terms_.constant(bounds.high, bounds.width), loop.input, false)), false);
 }
 
 // All decisions of the period before this one were to go on, and the input is long enough for that.
 void LoopCloser::assumeTurnBefore(const ClosedLoop& loop) {
   const TermId turns = loop.closure.turns;
-  solver_.assume(terms_.less(terms_.constant(0, 32), turns, false));
   const symbolic::Terms::Substitution before{{turns, terms_.subtract(turns, terms_.constant(1, 32))}};
-  for (const Condition& condition : loop.continues) solver_.assume(terms_.substitute(condition.term, before), condition.holds);
-  if (loop.input != 0) solver_.assume(isLongEnough(loop, turns));
+  solver_.assume(seen(loop, terms_.less(terms_.constant(0, 32), turns, false)));
+  for (const Condition& condition : loop.continues) solver_.assume(seen(loop, terms_.substitute(condition.term, before)), condition.holds);
+  assumeLongEnough(loop);
 }
 
 // By how much an input may have to shrink to end the loop one period earlier.
@@ -169,36 +200,33 @@ std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>&
 // With the loop's input, distance and least value set: is "long enough" kept by every period, and are all decisions to
 // go on those of the shorter input?
 bool LoopCloser::holdsWith(const ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
-  const TermId turns = loop.closure.turns;
   const Solver::Scope scope(solver_);
-  for (const Condition& condition : way_in) solver_.assume(condition.term, condition.holds);
-  solver_.assume(isLongEnough(loop, turns));
+  assumeLongEnough(loop);
+  for (const Condition& condition : way_in) solver_.assume(seen(loop, condition.term), condition.holds);
   for (const Exit& exit : exits) {
-    if (solver_.follows(terms_.equal(exit.condition.term, atFirst(loop, exit.condition.term))) != Answer::kYes) return false;
+    if (!isAsAtFirst(loop, exit.condition.term)) return false;
   }
-  for (const Exit& exit : exits) solver_.assume(exit.condition.term, exit.condition.holds);
-  return solver_.follows(isLongEnough(loop, terms_.add(turns, terms_.constant(1, 32)))) == Answer::kYes;
+  for (const Exit& exit : exits) solver_.assume(atFirst(loop, exit.condition.term), exit.condition.holds);
+  return solver_.follows(atLeast(loop.rest, loop.least + loop.distance)) == Answer::kYes;
 }
 
 bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
-  const TermId turns = loop.closure.turns;
   const TermId exit = exits.front().condition.term;
   for (const TermId symbol : terms_.symbolsOf(exit)) {
-    if (symbol == turns) continue;
-    loop.input = symbol;
+    if (symbol == loop.closure.turns) continue;
     loop.least = leastValue(symbol, way_in);
     std::size_t tries = 0;
     for (const std::uint64_t distance : distances(loop, exit)) {
       if (++tries > kMaxDistances) break;
       if (!agreesAtSamples(loop, exit, symbol, distance)) continue;
-      const unsigned width = terms_[symbol].width;
-      loop.distance = distance;
-      loop.shorter = {{symbol, terms_.subtract(symbol, terms_.multiply(terms_.resize(turns, width), terms_.constant(distance, width)))}};
+      setInput(loop, symbol, distance);
       if (holdsWith(loop, exits, way_in)) return true;
-      loop.periods_before = std::max(loop.periods_before, loop.least / distance);
+      if (const std::uint64_t before = loop.least / distance; before > loop.periods_before) {
+        loop.periods_before = before;
+        loop.is_longer = atLeast(symbol, loop.least + (before + kPeriodsSeen) * distance);
+      }
     }
   }
-  loop.shorter.clear();
   loop.input = 0;
   return false;
 }
@@ -237,6 +265,12 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
   return std::nullopt;
 }
 
+void LoopCloser::assumeWayIn(const ClosedLoop& loop, const PathLog& log) {
+  const auto decisions = decisionsOf(loop, log);
+  if (!decisions) return;
+  for (const Condition& condition : decisions->way_in) solver_.assume(condition.term, condition.holds);
+}
+
 std::optional<Obstacle> LoopCloser::proveWayIn(const ClosedLoop& loop, const PathLog& log) {
   const auto decisions = decisionsOf(loop, log);
   if (!decisions || (loop.input == 0 && decisions->exits.empty())) return std::nullopt;
@@ -246,7 +280,7 @@ std::optional<Obstacle> LoopCloser::proveWayIn(const ClosedLoop& loop, const Pat
     if (loop.input == 0) return obstacle;
     const Solver::Scope scope(solver_);
     for (const Condition& condition : decisions->way_in) solver_.assume(condition.term, condition.holds);
-    if (solver_.follows(isLongEnough(loop, terms_.constant(0, 32))) != Answer::kYes) return obstacle;
+    if (solver_.follows(atLeast(loop.input, loop.least)) != Answer::kYes) return obstacle;
   }
   if (!holdsWith(loop, decisions->exits, decisions->way_in)) return obstacle;
   return std::nullopt;
@@ -265,7 +299,7 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
   for (std::size_t d = 0; d < applied->decisions; ++d) {
     if (log.decisions[d].kind == Decision::Kind::kAccess) continue;
     for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) {
-      solver_.assume(condition.term, condition.holds);
+      solver_.assume(seen(loop, condition.term), condition.holds);
       way_in.emplace_back(condition, log.decisions[d].instr);
     }
   }
@@ -276,32 +310,22 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
       std::vector<Exit> not_made;
       addNotMade(loop, decision, not_made);
       for (const Exit& access : not_made) {
-        if (solver_.follows(access.condition.term, access.condition.holds) != Answer::kYes) {
+        if (solver_.follows(seen(loop, access.condition.term), access.condition.holds) != Answer::kYes) {
           return Obstacle{"an access is made here after some numbers of turns only", access.instr};
         }
       }
       continue;
     }
     for (const Condition& condition : conditionsOf(terms_, decision)) {
-      const TermId first = atFirst(loop, condition.term);
-      if (first != condition.term && solver_.follows(terms_.equal(condition.term, first)) != Answer::kYes) {
+      if (!isAsAtFirst(loop, condition.term)) {
         return Obstacle{"what is decided here changes with the number of turns of a loop before it", decision.instr};
       }
-      solver_.assume(condition.term, condition.holds);
+      solver_.assume(seen(loop, condition.term), condition.holds);
     }
   }
   for (const auto& [condition, instr] : way_in) {
-    const TermId first = atFirst(loop, condition.term);
-    if (first != condition.term && solver_.follows(first, condition.holds) != Answer::kYes) {
+    if (solver_.follows(atFirst(loop, condition.term), condition.holds) != Answer::kYes) {
       return Obstacle{"what was decided here, before a loop, does not go with fewer turns of it", instr};
-    }
-  }
-  for (const auto& [symbol, shorter] : loop.shorter) {
-    const symbolic::Term& bounds = terms_[symbol];
-    const TermId too_large = terms_.less(terms_.constant(bounds.high, bounds.width), shorter, false);
-    const TermId too_small = terms_.less(shorter, terms_.constant(bounds.low, bounds.width), false);
-    if (solver_.follows(too_large, false) != Answer::kYes || solver_.follows(too_small, false) != Answer::kYes) {
-      return Obstacle{"an input from which turns of the loop are taken away gets out of bounds", 0};
     }
   }
   return std::nullopt;

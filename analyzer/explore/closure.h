@@ -32,11 +32,13 @@ std::vector<Condition> conditionsOf(symbolic::Terms& terms, const machine::Decis
 struct ClosedLoop {
   machine::Closure closure;
   std::vector<Condition> continues;        ///< decided in the period that was seen: for t = 0
-  symbolic::Terms::Substitution shorter;   ///< inputs less t periods; empty: no input decides on the loop's end
   symbolic::TermId input = 0;              ///< the one that decides on the loop's end, if any
   std::uint64_t distance = 0;              ///< by how much it is larger for one period more
   std::uint64_t least = 0;                 ///< its least value with which the loop is reached
+  symbolic::TermId rest = 0;               ///< what the periods that have passed left of it: a symbol, as is their number
+  symbolic::TermId count = 0;
   std::uint64_t periods_before = 0;        ///< after a proof that failed: how many later the loop can end at all
+  symbolic::TermId is_longer = 0;          ///< and inputs with which it turns that often, and some more
 };
 
 /// Why a loop stays open, and where.
@@ -56,6 +58,8 @@ class LoopCloser {
   std::optional<std::uint64_t> neededTurns(ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of the same run with the candidate applied. Nothing: the loop is closed as far as this run goes.
   std::optional<Obstacle> prove(ClosedLoop& loop, const machine::PathLog& log);
+  /// Assumes what was decided on the way to the loop.
+  void assumeWayIn(const ClosedLoop& loop, const machine::PathLog& log);
   /// `log` is of a run that came to a loop that is closed already: its inputs are no shorter than the proof took for
   /// granted, and the loop goes on alike.
   std::optional<Obstacle> proveWayIn(const ClosedLoop& loop, const machine::PathLog& log);
@@ -71,12 +75,16 @@ class LoopCloser {
   bool findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
   bool holdsWith(const ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in);
   std::uint64_t leastValue(symbolic::TermId input, const std::vector<Condition>& way_in);
-  symbolic::TermId isLongEnough(const ClosedLoop& loop, symbolic::TermId turns);
+  void setInput(ClosedLoop& loop, symbolic::TermId input, std::uint64_t distance);
+  symbolic::TermId atLeast(symbolic::TermId term, std::uint64_t word);
+  void assumeLongEnough(const ClosedLoop& loop);
   std::vector<std::uint64_t> distances(const ClosedLoop& loop, symbolic::TermId exit) const;
   bool agreesAtSamples(const ClosedLoop& loop, symbolic::TermId exit, symbolic::TermId symbol, std::uint64_t distance) const;
   bool coversAllTurns(const ClosedLoop& loop) const;
   void assumeTurnBefore(const ClosedLoop& loop);
+  symbolic::TermId seen(const ClosedLoop& loop, symbolic::TermId term);
   symbolic::TermId atFirst(const ClosedLoop& loop, symbolic::TermId term);
+  bool isAsAtFirst(const ClosedLoop& loop, symbolic::TermId condition);
 
   symbolic::Terms& terms_;
   symbolic::Solver& solver_;   ///< without assumptions between the calls

@@ -28,6 +28,8 @@ constexpr std::size_t kMaxPeriods = 256;
 /// Each is a run and a proof; for all paths together.
 constexpr unsigned kMaxAttempts = 32;
 constexpr std::size_t kMinBoundaries = 4;
+/// How often longer inputs are tried for a proof that the ones at hand are too short for.
+constexpr unsigned kMaxLonger = 2;
 
 std::uint64_t peakMemoryMb() {
   rusage usage{};
@@ -161,13 +163,37 @@ void Paths::explore() {
   limitUnmade();
 }
 
+std::unique_ptr<PathLog> Paths::runWith(const symbolic::Model& inputs, const std::vector<const machine::Closure*>& closures) {
+  auto log = std::make_unique<PathLog>(terms_, inputs_);
+  log->keeps_words = true;
+  log->closures = closures;
+  probe_(scenarioFor(inputs), *log);
+  return log;
+}
+
 // Tries the periods of the run, and leaves in `log` the run with the closure that holds.
 bool Paths::closeLoops(const Node& node, PathLog& log) {
   if (log.boundaries.size() < kMinBoundaries) return true;
+  Closing closing = tryPeriods(node.inputs, log, 0);
+  for (unsigned i = 0; !closing.is_closed && closing.longer && i < kMaxLonger; ++i) {
+    const symbolic::Model inputs = *closing.longer;
+    closing = tryPeriods(inputs, *runWith(inputs, {}), closing.from);
+  }
+  if (!closing.is_closed) return false;
+  const auto again = runWith(node.inputs, {&loops_.back()->closure});
+  log.decisions = std::move(again->decisions);
+  log.boundaries = std::move(again->boundaries);
+  log.applied = std::move(again->applied);
+  log.returned = std::move(again->returned);
+  return true;
+}
+
+Paths::Closing Paths::tryPeriods(const symbolic::Model& inputs, const PathLog& log, std::size_t from) {
+  Closing closing;
   std::string why = "no state of it comes back";
   std::vector<std::size_t> failed;
   std::deque<machine::Period> periods;
-  for (machine::Period& period : machine::findPeriods(log, 0, kMaxPeriods)) periods.push_back(std::move(period));
+  for (machine::Period& period : machine::findPeriods(log, from, kMaxPeriods)) periods.push_back(std::move(period));
   while (!periods.empty()) {
     const machine::Period period = std::move(periods.front());
     periods.pop_front();
@@ -179,29 +205,19 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
     if (is_hopeless || attempts_ >= kMaxAttempts || failed_periods_.contains(key)) continue;
     if (isOutOfBudget()) break;
     ++attempts_;
-    const auto runWith = [&](const ClosedLoop& loop) {
-      auto again = std::make_unique<PathLog>(terms_, inputs_);
-      again->keeps_words = true;
-      again->closures.push_back(&loop.closure);
-      probe_(scenarioFor(node.inputs), *again);
-      return again;
-    };
     // A first candidate tells how many turns there can be; with fewer of them, more can be proved.
     auto loop = closer_.candidate(log, period, LoopCloser::kMaxTurns);
-    auto again = runWith(*loop);
+    auto again = runWith(inputs, {&loop->closure});
     const auto needed = closer_.neededTurns(*loop, *again);
     if (needed && *needed != 0 && *needed < LoopCloser::kMaxTurns) {
       loop = closer_.candidate(log, period, *needed);
-      again = runWith(*loop);
+      again = runWith(inputs, {&loop->closure});
     }
     const auto obstacle = closer_.prove(*loop, *again);
     if (!obstacle) {
       loops_.push_back(std::move(loop));
-      log.decisions = std::move(again->decisions);
-      log.boundaries = std::move(again->boundaries);
-      log.applied = std::move(again->applied);
-      log.returned = std::move(again->returned);
-      return true;
+      closing.is_closed = true;
+      return closing;
     }
     why = obstacle->reason;
     // Inputs that get here at all may be too long for the loop to end yet: then the state is one of a later turn.
@@ -211,11 +227,23 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
       periods.push_front(std::move(later));
       continue;
     }
+    if (loop->is_longer != 0 && !closing.longer) {
+      closing.longer = longerInputs(*loop, *again);
+      closing.from = later.first;
+    }
     failed.push_back(period.length);
     failed_periods_.insert(key);
   }
   open_loop_ = why;
-  return false;
+  return closing;
+}
+
+std::optional<symbolic::Model> Paths::longerInputs(const ClosedLoop& loop, const PathLog& log) {
+  const Solver::Scope scope(solver_);
+  closer_.assumeWayIn(loop, log);
+  solver_.assume(loop.is_longer);
+  if (solver_.isFeasible() != Answer::kYes) return std::nullopt;
+  return inputsOfModel();
 }
 
 std::string Paths::openLoopReason(const PathLog& log) const {

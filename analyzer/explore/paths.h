@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -50,6 +51,15 @@ class Paths {
   Scenario scenarioFor(const symbolic::Model& inputs) const;
   void runNode(const Node& node, machine::PathLog& log);
   bool closeLoops(const Node& node, machine::PathLog& log);
+  /// What came of the periods of a run.
+  struct Closing {
+    bool is_closed = false;
+    std::optional<symbolic::Model> longer;   ///< inputs with which a loop may turn often enough for a proof
+    std::size_t from = 0;                    ///< its first state there, in boundaries
+  };
+  Closing tryPeriods(const symbolic::Model& inputs, const machine::PathLog& log, std::size_t from);
+  std::unique_ptr<machine::PathLog> runWith(const symbolic::Model& inputs, const std::vector<const machine::Closure*>& closures);
+  std::optional<symbolic::Model> longerInputs(const ClosedLoop& loop, const machine::PathLog& log);
   void expand(const Node& node, const machine::PathLog& log);
   void turnRound(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
   void turnOperand(const machine::Decision& decision, std::vector<Condition> values, std::size_t index, const machine::PathLog& log);
