@@ -21,7 +21,7 @@ struct Tile {
   float4 at[kTileRows][kChunks];
 };
 
-/// What the kernels are given; pitches are floats.
+/// What the kernels work on; pitches are floats.
 struct View {
   const float* in;
   const float* bias;
@@ -36,120 +36,128 @@ __device__ __forceinline__ float gelu(float x) {
   return __fdividef(x, 1.0f + __expf(-u));
 }
 
-/// Where this thread's chunk of a tile lies.
-template <int kTileRows>
-struct Place {
-  __device__ __forceinline__ Place(const View& view, int tile) {
-    const int tiles_across = (view.columns + kChunks * 4 - 1) / (kChunks * 4);
-    row = tile / tiles_across * kTileRows + static_cast<int>(threadIdx.x) / kChunks;
-    column = (tile % tiles_across * kChunks + static_cast<int>(threadIdx.x) % kChunks) * 4;
-  }
-  int row, column;  // of the first of its rows, kRowStep apart
+/// A block owns kChunks chunks of columns, blockIdx.x of them, and every gridDim.y-th tile of rows. A thread copies one
+/// chunk of a row and computes another one, which a different thread has copied.
+struct Columns {
+  __device__ __forceinline__ explicit Columns(int columns)
+      : chunk(static_cast<int>(threadIdx.x) % kChunks),
+        first_row(static_cast<int>(threadIdx.x) / kChunks),
+        from((static_cast<int>(blockIdx.x) * kChunks + chunk) * 4),
+        to((static_cast<int>(blockIdx.x) * kChunks + kChunks - 1 - chunk) * 4),
+        copied(columns > from ? min(4, columns - from) : 0),
+        left(columns - to) {}
+
+  int chunk, first_row;
+  int from, to;  // first columns of the two chunks
+  int copied;    // floats of the first one that lie in the view
+  int left;      // columns of the view from `to` on, negative beyond its end
 };
 
 template <int kTileRows>
-__device__ __forceinline__ void copyTile(Tile<kTileRows>& slot, const View& view, int tile) {
-  const Place<kTileRows> place(view, tile);
-  const int chunk = static_cast<int>(threadIdx.x) % kChunks, first = static_cast<int>(threadIdx.x) / kChunks;
-  const int inside = max(0, min(4, view.columns - place.column));
+__device__ __forceinline__ void copyTile(Tile<kTileRows>& slot, const float* in, int rows, int pitch,
+                                         const Columns& columns, int tile) {
 #pragma unroll
   for (int k = 0; k < kTileRows / kRowStep; ++k) {
-    const int row = place.row + k * kRowStep;
-    const int valid = row < view.rows ? inside : 0;
-    const float* source = view.in + static_cast<std::int64_t>(row) * view.in_pitch + place.column;
-    copyAsyncPrefix(&slot.at[first + k * kRowStep][chunk],
-                    reinterpret_cast<const float4*>(valid > 0 ? source : view.in), bytesOf<float>(valid));
+    const int row = tile * kTileRows + columns.first_row + k * kRowStep;
+    const int valid = row < rows ? columns.copied : 0;
+    const float* source = in + static_cast<std::int64_t>(row) * pitch + columns.from;
+    copyAsyncPrefix(&slot.at[columns.first_row + k * kRowStep][columns.chunk],
+                    reinterpret_cast<const float4*>(valid > 0 ? source : in), bytesOf<float>(valid));
   }
 }
 
-template <int kTileRows>
-__device__ __forceinline__ void activateTile(const Tile<kTileRows>& slot, const View& view, int tile) {
-  const Place<kTileRows> place(view, tile);
-  const int chunk = kChunks - 1 - static_cast<int>(threadIdx.x) % kChunks;  // another thread has copied it
-  const int column = place.column + (chunk - static_cast<int>(threadIdx.x) % kChunks) * 4;
-  const int first = static_cast<int>(threadIdx.x) / kChunks;
-  const int inside = min(4, view.columns - column);
-  float bias[4];
-#pragma unroll
-  for (int c = 0; c < 4; ++c) bias[c] = c < inside ? view.bias[column + c] : 0.0f;
-#pragma unroll
-  for (int k = 0; k < kTileRows / kRowStep; ++k) {
-    const float4 x = slot.at[first + k * kRowStep][chunk];
-    const float4 y = make_float4(gelu(x.x + bias[0]), gelu(x.y + bias[1]), gelu(x.z + bias[2]), gelu(x.w + bias[3]));
-    const int row = place.row + k * kRowStep;
-    float* out = view.out + static_cast<std::int64_t>(row) * view.out_pitch + column;
-    if (row >= view.rows) continue;
-    if (inside == 4) {
-      *reinterpret_cast<float4*>(out) = y;
-    } else {
-      if (inside > 0) out[0] = y.x;
-      if (inside > 1) out[1] = y.y;
-      if (inside > 2) out[2] = y.z;
-    }
-  }
+__device__ __forceinline__ float4 biasOf(const float* bias, int columns, int first) {
+  const auto at = [&](int c) { return bias[min(first + c, columns - 1)]; };
+  return make_float4(at(0), at(1), at(2), at(3));
 }
 
 template <int kTileRows>
-__device__ __forceinline__ int tilesOf(const View& view) {
-  return (view.rows + kTileRows - 1) / kTileRows * ((view.columns + kChunks * 4 - 1) / (kChunks * 4));
+__device__ __forceinline__ void activateTile(const Tile<kTileRows>& slot, float* out, int rows, int pitch,
+                                             const Columns& columns, const float4& bias, int tile) {
+#pragma unroll
+  for (int k = 0; k < kTileRows / kRowStep; ++k) {
+    const float4 x = slot.at[columns.first_row + k * kRowStep][kChunks - 1 - columns.chunk];
+    const float4 y = make_float4(gelu(x.x + bias.x), gelu(x.y + bias.y), gelu(x.z + bias.z), gelu(x.w + bias.w));
+    const int row = tile * kTileRows + columns.first_row + k * kRowStep;
+    float* to = out + static_cast<std::int64_t>(row) * pitch + columns.to;
+    const int left = row < rows ? columns.left : 0;
+    if (left >= 4) *reinterpret_cast<float4*>(to) = y;
+    if (left > 0 && left < 4) to[0] = y.x;
+    if (left > 1 && left < 4) to[1] = y.y;
+    if (left == 3) to[2] = y.z;
+  }
 }
 
 /// Baseline: one slot; copy, wait, compute, and again.
-// handoff: launch block=256 smem=8192 grid=2 view.rows=37 view.columns=1001 view.in_pitch=1004 view.out_pitch=1008
+// handoff: launch block=256 smem=16384 grid=4x2 rows=37 width=1001 in_pitch=1004 out_pitch=1008
 template <int kTileRows>
-__global__ void __launch_bounds__(kThreads) activateSequential(const View view) {
+__global__ void __launch_bounds__(kThreads) activateSequential(const float* in, const float* bias, float* out, int rows,
+                                                               int width, int in_pitch, int out_pitch) {
   extern __shared__ float4 memory[];
   auto& slot = *reinterpret_cast<Tile<kTileRows>*>(memory);
-  const int tiles = tilesOf<kTileRows>(view);
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    copyTile(slot, view, tile);
+  const Columns columns(width);
+  const float4 added = biasOf(bias, width, columns.to);
+  const int tiles = (rows + kTileRows - 1) / kTileRows;
+  for (int tile = blockIdx.y; tile < tiles; tile += gridDim.y) {
+    copyTile(slot, in, rows, in_pitch, columns, tile);
     waitForAllCopies();
     __syncthreads();
-    activateTile(slot, view, tile);
+    activateTile(slot, out, rows, out_pitch, columns, added, tile);
     __syncthreads();
   }
 }
 
 /// While a tile is computed, the next kSlots - 1 are under way.
-// handoff: launch block=256 smem=65536 grid=2 view.rows=37 view.columns=1001 view.in_pitch=1004 view.out_pitch=1008
+// handoff: launch block=256 smem=65536 grid=4x2 rows=37 width=1001 in_pitch=1004 out_pitch=1008
 template <int kTileRows, int kSlots>
-__global__ void __launch_bounds__(kThreads) activatePipelined(const View view) {
+__global__ void __launch_bounds__(kThreads) activatePipelined(const float* in, const float* bias, float* out, int rows,
+                                                               int width, int in_pitch, int out_pitch) {
   extern __shared__ float4 memory[];
   using Slots = Tile<kTileRows>[kSlots];
   ThreadRing<Tile<kTileRows>, kSlots> ring(*reinterpret_cast<Slots*>(memory));
-  const int tiles = tilesOf<kTileRows>(view);
+  const Columns columns(width);
+  const float4 added = biasOf(bias, width, columns.to);
+  const int tiles = (rows + kTileRows - 1) / kTileRows;
   const auto fetch = [&](int tile) {
     auto filling = ring.acquire();
-    if (tile < tiles) copyTile(*filling, view, tile);
+    if (tile < tiles) copyTile(*filling, in, rows, in_pitch, columns, tile);
     ring.publish(std::move(filling));
   };
-  for (int k = 0; k < ring.kAhead; ++k) fetch(blockIdx.x + k * gridDim.x);
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (int k = 0; k < ring.kAhead; ++k) fetch(blockIdx.y + k * gridDim.y);
+  for (int tile = blockIdx.y; tile < tiles; tile += gridDim.y) {
     auto ready = ring.wait();
-    fetch(tile + ring.kAhead * gridDim.x);
-    activateTile(*ready, view, tile);
+    fetch(tile + ring.kAhead * gridDim.y);
+    activateTile(*ready, out, rows, out_pitch, columns, added, tile);
     ring.release(std::move(ready));
   }
 }
 
-using Function = void (*)(View);
+using Function = void (*)(const float*, const float*, float*, int, int, int, int);
 
 struct Form {
   const char* name;
   Function function;
   int tile_rows, slots;
 };
-constexpr Form kSequential = {"baseline", activateSequential<8>, 8, 1};
-constexpr Form kDouble = {"pipelined, 2 slots", activatePipelined<8, 2>, 8, 2};
-constexpr Form kTriple = {"pipelined, 3 slots", activatePipelined<8, 3>, 8, 3};
-constexpr Form kWideSequential = {"baseline", activateSequential<16>, 16, 1};
-constexpr Form kWideDouble = {"pipelined, 2 slots", activatePipelined<16, 2>, 16, 2};
-constexpr Form kWideDeep = {"pipelined, 4 slots", activatePipelined<16, 4>, 16, 4};
+constexpr Form kSequential[] = {{"baseline, tiles of 8 rows", activateSequential<8>, 8, 1},
+                                {"baseline, tiles of 4 rows", activateSequential<4>, 4, 1},
+                                {"baseline, tiles of 16 rows", activateSequential<16>, 16, 1}};
+constexpr Form kPipelined[] = {{"pipelined, 2 slots of 4", activatePipelined<4, 2>, 4, 2},
+                               {"pipelined, 3 slots of 4", activatePipelined<4, 3>, 4, 3},
+                               {"pipelined, 2 slots of 8", activatePipelined<8, 2>, 8, 2},
+                               {"pipelined, 3 slots of 8", activatePipelined<8, 3>, 8, 3},
+                               {"pipelined, 4 slots of 8", activatePipelined<8, 4>, 8, 4},
+                               {"pipelined, 2 slots of 16", activatePipelined<16, 2>, 16, 2},
+                               {"pipelined, 3 slots of 16", activatePipelined<16, 3>, 16, 3},
+                               {"pipelined, 4 slots of 16", activatePipelined<16, 4>, 16, 4}};
 
 std::size_t sharedBytes(const Form& form) { return std::size_t{16} * kChunks * form.tile_rows * form.slots; }
 
 void launch(const Form& form, const View& view, int blocks, std::size_t shared_bytes) {
-  form.function<<<blocks, kThreads, shared_bytes>>>(view);
+  const auto across = static_cast<unsigned>(divideUp(view.columns, kChunks * 4));
+  const unsigned down = std::max(1u, static_cast<unsigned>(blocks) / across);
+  form.function<<<dim3(across, down), kThreads, shared_bytes>>>(view.in, view.bias, view.out, view.rows, view.columns,
+                                                           view.in_pitch, view.out_pitch);
   requireLaunch("activation_tile");
 }
 
@@ -179,20 +187,23 @@ Check run(const Shape& shape, std::uint64_t seed) {
   const View view = {device_in.get(), device_bias.get(), device_out.get(), rows, columns, in_pitch, out_pitch};
   Check check;
   check.tolerance = 1e-5;
-  for (const Form& form : {kSequential, kDouble, kTriple, kWideSequential, kWideDouble, kWideDeep}) {
+  std::vector<Form> forms(std::begin(kPipelined), std::end(kPipelined));
+  forms.insert(forms.begin(), std::begin(kSequential), std::end(kSequential));
+  for (const Form& form : forms) {
     device_out.poison();
     const int resident = residentBlocks(form.function, kThreads, sharedBytes(form));
-    launch(form, view, std::min(resident, rows % 5 + 3), sharedBytes(form));
+    launch(form, view, std::min(resident, rows % 50 + 3), sharedBytes(form));
     compare(check, form.name, device_out.download(), want, 0.1);
   }
   return check;
 }
 
+/// Measures a form at full occupancy, or with shared memory padded so that one block fits on a multiprocessor.
 void measureForm(Bench& bench, const Form& form, const View& view, bool one_block) {
   const std::size_t padded = one_block ? std::max<std::size_t>(sharedBytes(form), 120 * 1024) : sharedBytes(form);
   const int blocks = residentBlocks(form.function, kThreads, padded);
   Variant variant;
-  variant.name = std::string(form.name) + (one_block ? ", 1 block/SM" : "");
+  variant.name = form.name;
   variant.function = reinterpret_cast<const void*>(form.function);
   variant.block_threads = kThreads;
   variant.dynamic_shared_bytes = padded;
@@ -204,7 +215,7 @@ void measureForm(Bench& bench, const Form& form, const View& view, bool one_bloc
 }
 
 std::vector<Bench> bench() {
-  constexpr int kRows = 32768, kColumns = 4096 + 3, kPitch = 4096 + 128;
+  constexpr int kRows = 32768, kColumns = 4096 - 3, kPitch = 4096 + 128;
   DeviceBuffer<float> in(static_cast<std::size_t>(kRows) * kPitch), out(in.size()), bias(kColumns);
   fillRandom(in, 1);
   fillRandom(bias, 2);
@@ -213,9 +224,13 @@ std::vector<Bench> bench() {
   full.shape = {kRows, kColumns, (kPitch - kColumns) / 4};
   full.bytes = 2.0 * kRows * kColumns * sizeof(float);
   full.flops = 11.0 * kRows * kColumns;
+  full.setting = "full occupancy";
   Bench single = full;
-  for (const Form& form : {kSequential, kDouble, kTriple}) measureForm(full, form, view, false);
-  for (const Form& form : {kWideSequential, kWideDouble, kWideDeep}) measureForm(single, form, view, true);
+  single.setting = "one block on each multiprocessor";
+  for (const Form& form : kSequential) measureForm(full, form, view, /*one_block=*/false);
+  for (const Form& form : kPipelined) measureForm(full, form, view, /*one_block=*/false);
+  measureForm(single, kSequential[2], view, /*one_block=*/true);  // the fastest of the three there
+  for (const Form& form : kPipelined) measureForm(single, form, view, /*one_block=*/true);
   return {full, single};
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/device.h"
 #include "handoff/cluster.h"
+#include "handoff/slot.h"
 
 namespace handoff::kernels {
 namespace {
@@ -15,6 +16,7 @@ constexpr int kBlocks = 2;       // of a cluster
 constexpr int kMaxRow = 4096;    // floats: 16 KiB
 constexpr int kLoadThreads = 256;
 constexpr int kBulkThreads = 32;
+constexpr int kRoleThreads = 96;
 
 /// What a block does; `length` floats in a row, a multiple of four.
 struct Pair {
@@ -46,7 +48,7 @@ __global__ void __cluster_dims__(kBlocks) __launch_bounds__(kLoadThreads)
   }
 }
 
-/// One thread drives the copy engine: load, send, receive, store.
+/// One thread drives the copy engine: load, send, receive, store; one row a block.
 // handoff: launch block=32 cluster=2 grid=6 rows=5 length=1000
 __global__ void __cluster_dims__(kBlocks) __launch_bounds__(kBulkThreads)
     exchangeBulk(const float* in, float* out, int rows, int length) {
@@ -74,16 +76,113 @@ __global__ void __cluster_dims__(kBlocks) __launch_bounds__(kBulkThreads)
     BulkStores<1> stores;
     stores.store(out + offset, pair.has_partner ? inbox : outbox, bytes);
     stores.commit();
-    stores.drain();
+    stores.waitRead<0>();
   }
 }
 
-enum class Form { kLoads, kBulk };
+/// Many pairs in a row: one warp loads rows into outboxes, one sends them, one stores what has come into the inboxes.
+///
+/// Outboxes and inboxes are two rings. An outbox may be loaded again when the partner has received what was sent from
+/// it (`sent`), an inbox of the partner may be written again when the partner has stored it (`free`). The storing warp
+/// owns its inboxes: it announces what is to come before it tells the partner that there is room.
+template <int kSlots>
+struct alignas(128) Slots {
+  float outbox[kSlots][kMaxRow];
+  float inbox[kSlots][kMaxRow];
+};
 
-void launch(Form form, const float* in, float* out, int rows, int length) {
-  const auto blocks = static_cast<unsigned>(divideUp(rows, kBlocks) * kBlocks);
-  if (form == Form::kLoads) exchangeLoads<<<blocks, kLoadThreads>>>(in, out, rows, length);
-  if (form == Form::kBulk) exchangeBulk<<<blocks, kBulkThreads>>>(in, out, rows, length);
+// handoff: launch block=96 cluster=2 grid=4 smem=98304 rows=21 length=1000
+template <int kSlots>
+__global__ void __cluster_dims__(kBlocks) __launch_bounds__(kRoleThreads)
+    exchangePipelined(const float* in, float* out, int rows, int length) {
+  extern __shared__ float4 memory[];
+  auto& slots = *reinterpret_cast<Slots<kSlots>*>(memory);
+  __shared__ TransactionBarrier loaded[kSlots], sent[kSlots], received[kSlots], free[kSlots], last;
+  if (threadIdx.x == 0) {
+    for (int slot = 0; slot < kSlots; ++slot) {
+      loaded[slot].init(Arrivals(1));
+      sent[slot].init(Arrivals(1));
+      received[slot].init(Arrivals(1));
+      free[slot].init(Arrivals(1));
+    }
+    last.init(Arrivals(1));
+  }
+  const ClusterScope cluster(threadIdx.x == 0);
+  const Peer peer(cluster.rank() ^ 1);
+  const int step = static_cast<int>(gridDim.x), first = static_cast<int>(blockIdx.x);
+  const int paired = rows & ~1;  // rows that have a partner
+  const Bytes bytes = bytesOf<float>(length);
+  if (threadIdx.x == 0) {
+    Cursor<kSlots, Phase> load(Phase::beforeFirst());
+    for (int row = first; row < paired; row += step, load.advance()) {
+      const int slot = load.slot();
+      sent[slot].waitCluster(load.phase());
+      loaded[slot].arriveExpect(bytes);
+      bulkLoad(slots.outbox[slot], in + static_cast<std::int64_t>(row) * length, bytes, loaded[slot]);
+    }
+  } else if (threadIdx.x == 32) {
+    Cursor<kSlots, Phase> full(Phase::first()), room(Phase::beforeFirst());
+    for (int row = first; row < paired; row += step, full.advance(), room.advance()) {
+      const int slot = full.slot();
+      loaded[slot].wait(full.phase());
+      free[slot].waitCluster(room.phase());
+      sendTo(cluster, peer, slots.inbox[slot], slots.outbox[slot], bytes, received[slot]);
+    }
+  } else if (threadIdx.x == 64) {
+    BulkStores<2> stores;
+    Cursor<kSlots, Phase> store(Phase::first());
+    for (int slot = 0; slot < kSlots; ++slot)
+      if (first + slot * step < paired) received[slot].arriveExpect(bytes);
+    int before = 0;  // slot of the row before
+    for (int row = first; row < paired; row += step, store.advance()) {
+      const int slot = store.slot();
+      received[slot].wait(store.phase());
+      arriveAt(cluster, sent[slot], peer);
+      stores.store(out + static_cast<std::int64_t>(row) * length, slots.inbox[slot], bytes);
+      stores.commit();
+      if (row + kSlots * step < paired) received[slot].arriveExpect(bytes);
+      stores.template waitRead<1>();
+      if (row != first) arriveAt(cluster, free[before], peer);
+      before = slot;
+    }
+    stores.template waitRead<0>();
+    if (paired < rows && first == 0) {  // the last row stays where it is; the inboxes have been stored
+      last.arriveExpect(bytes);
+      bulkLoad(slots.inbox[0], in + static_cast<std::int64_t>(paired) * length, bytes, last);
+      last.wait(Phase::first());
+      stores.store(out + static_cast<std::int64_t>(paired) * length, slots.inbox[0], bytes);
+      stores.commit();
+      stores.template waitRead<0>();
+    }
+  }
+}
+
+using Function = void (*)(const float*, float*, int, int);
+
+struct Form {
+  const char* name;
+  Function function;
+  int threads, slots;
+  const char* completion;
+};
+constexpr Form kForms[] = {
+    {"baseline", exchangeLoads, kLoadThreads, 1, "barrier.cluster"},
+    {"bulk copy", exchangeBulk, kBulkThreads, 1, "mbarrier complete_tx; bulk wait_group.read 0"},
+    {"pipelined, 2 slots", exchangePipelined<2>, kRoleThreads, 2, "mbarrier complete_tx; bulk wait_group.read 1, remote arrive"},
+    {"pipelined, 3 slots", exchangePipelined<3>, kRoleThreads, 3, "mbarrier complete_tx; bulk wait_group.read 1, remote arrive"}};
+
+std::size_t sharedBytes(const Form& form) { return form.slots == 1 ? 0 : sizeof(float) * 2 * kMaxRow * form.slots; }
+
+/// Blocks of a launch: as many as there are rows, or as many as fit on the device where a block turns over many.
+int blocksOf(const Form& form, int rows) {
+  const int all = static_cast<int>(divideUp(rows, kBlocks)) * kBlocks;
+  if (form.slots == 1) return all;
+  const int resident = residentBlocks(form.function, form.threads, sharedBytes(form));
+  return std::min(all, resident / kBlocks * kBlocks);
+}
+
+void launch(const Form& form, const float* in, float* out, int rows, int length, int blocks) {
+  form.function<<<blocks, form.threads, sharedBytes(form)>>>(in, out, rows, length);
   requireLaunch("cluster_exchange");
 }
 
@@ -105,10 +204,12 @@ Check run(const Shape& shape, std::uint64_t seed) {
   const DeviceBuffer<float> device_in(in);
   DeviceBuffer<float> device_out(in.size());
   Check check;
-  for (const Form form : {Form::kLoads, Form::kBulk}) {
+  for (const Form& form : kForms) {
     device_out.poison();
-    launch(form, device_in.get(), device_out.get(), rows, length);
-    compare(check, form == Form::kLoads ? "baseline" : "bulk", device_out.download(), want, 0);
+    const int few = rows % 3 * 2 + 2;  // several rows for each block, where blocks can have several
+    const int blocks = form.slots == 1 ? blocksOf(form, rows) : std::min(blocksOf(form, rows), few);
+    launch(form, device_in.get(), device_out.get(), rows, length, blocks);
+    compare(check, form.name, device_out.download(), want, 0);
   }
   return check;
 }
@@ -121,20 +222,17 @@ std::vector<Bench> bench() {
   result.shape = {kRows, kLength};
   result.bytes = 2.0 * kRows * kLength * sizeof(float);
   result.is_mover = true;
-  Variant loads;
-  loads.name = "baseline";
-  loads.function = reinterpret_cast<const void*>(&exchangeLoads);
-  loads.block_threads = kLoadThreads;
-  loads.completion = "barrier.cluster";
-  loads.launch = [&] { launch(Form::kLoads, in.get(), out.get(), kRows, kLength); };
-  measure(result, loads);
-  Variant bulk;
-  bulk.name = "bulk copy";
-  bulk.function = reinterpret_cast<const void*>(&exchangeBulk);
-  bulk.block_threads = kBulkThreads;
-  bulk.completion = "mbarrier complete_tx, bulk wait_group 0";
-  bulk.launch = [&] { launch(Form::kBulk, in.get(), out.get(), kRows, kLength); };
-  measure(result, bulk);
+  for (const Form& form : kForms) {
+    Variant variant;
+    variant.name = form.name;
+    variant.function = reinterpret_cast<const void*>(form.function);
+    variant.block_threads = form.threads;
+    variant.dynamic_shared_bytes = sharedBytes(form);
+    variant.stages = form.slots;
+    variant.completion = form.completion;
+    variant.launch = [&, blocks = blocksOf(form, kRows)] { launch(form, in.get(), out.get(), kRows, kLength, blocks); };
+    measure(result, variant);
+  }
   return {result};
 }
 

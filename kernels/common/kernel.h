@@ -48,6 +48,7 @@ struct Measured {
 
 struct Bench {
   Shape shape;
+  std::string setting;  ///< what sets it apart from other benches of the kernel; may be empty
   double bytes = 0;  ///< that have to cross global memory: each input once, each output once
   double flops = 0;  ///< floating-point operations of the definition
   bool is_mover = false;  ///< the kernel only moves data

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // handoff-kernels: lists, checks and times the reference kernels.
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -18,9 +21,10 @@ namespace {
 
 constexpr const char* kUsage =
     "Usage: handoff-kernels list\n"
-    "       handoff-kernels run NAME|all [--seed N] [--small]\n"
-    "       handoff-kernels bench NAME|all [--json FILE]\n"
+    "       handoff-kernels run NAMES|all [--seed N] [--small]\n"
+    "       handoff-kernels bench NAMES|all [--json FILE]\n"
     "\n"
+    "NAMES are names from the list, with commas between them.\n"
     "run checks every shape of a kernel against the host; --small takes the five smallest shapes of each, --seed\n"
     "makes the random data repeatable. bench measures times, beside the copy bandwidth of the same device.\n"
     "Exit codes: 0 all right, 1 a result is wrong, 2 wrong usage, 3 a CUDA call failed, 77 there is no device.\n";
@@ -59,10 +63,17 @@ bool parse(int argc, char** argv, Options& options) {
   return options.verb == "list" || options.verb == "run" || options.verb == "bench";
 }
 
-std::vector<const Kernel*> selected(const std::string& name) {
+/// The kernels of a list of names; none where a name is wrong.
+std::vector<const Kernel*> selected(const std::string& names) {
+  if (names == "all") return allKernels();
   std::vector<const Kernel*> kernels;
-  for (const Kernel* kernel : allKernels())
-    if (name == "all" || name == kernel->name) kernels.push_back(kernel);
+  std::stringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    const auto is_meant = [&](const Kernel* kernel) { return name == kernel->name; };
+    const auto found = std::find_if(allKernels().begin(), allKernels().end(), is_meant);
+    if (found == allKernels().end()) return {};
+    kernels.push_back(*found);
+  }
   return kernels;
 }
 
@@ -93,12 +104,12 @@ std::string utcNow() {
   return buffer;
 }
 
-int bench(const std::vector<const Kernel*>& kernels, const Options& options, const char* executable) {
+int bench(const std::vector<const Kernel*>& kernels, const Options& options, const std::filesystem::path& executable) {
   BenchReport report;
   report.device = deviceFacts();
   report.date = utcNow();
   report.command = "handoff-kernels bench " + options.name;
-  report.instructions = countInstructions(executable, report.device.sm);
+  report.instructions = countInstructions(executable.string(), report.device.sm);
   report.copy = measureCopyBandwidth();
   std::printf("%s, driver %s, copy bandwidth %.0f GB/s (cudaMemcpyAsync %.0f, kernel %.0f), read and written counted\n",
               report.device.name.c_str(), report.device.driver_release.c_str(), report.copy.best() * 1e-9,
@@ -156,7 +167,7 @@ int main(int argc, char** argv) {
     return kNoDevice;
   }
   try {
-    return options.verb == "run" ? run(kernels, options) : bench(kernels, options, "/proc/self/exe");
+    return options.verb == "run" ? run(kernels, options) : bench(kernels, options, std::filesystem::read_symlink("/proc/self/exe"));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "handoff-kernels: %s\n", error.what());
     return kFailed;

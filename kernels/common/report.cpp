@@ -64,7 +64,7 @@ std::string benchJson(const BenchReport& report, const Kernel& kernel, const Ben
   for (const Measured& measured : bench.measured)
     variants += (variants.empty() ? "" : ",\n") + variantJson(report, bench, measured);
   return "    {\"kernel\": " + quoted(kernel.name) + ", \"extents\": " + quoted(kernel.extents) + ", \"shape\": " +
-         shapeJson(bench.shape) + format(", \"bytes\": %.0f, \"flops\": %.0f, \"is_mover\": %s", bench.bytes,
+         shapeJson(bench.shape) + ", \"setting\": " + quoted(bench.setting) + format(", \"bytes\": %.0f, \"flops\": %.0f, \"is_mover\": %s", bench.bytes,
                                          bench.flops, bench.is_mover ? "true" : "false") +
          ",\n      \"variants\": [\n" + variants + "]}";
 }
@@ -78,8 +78,9 @@ std::string toText(const Shape& shape) {
 }
 
 std::string toText(const BenchReport& report, const Kernel& kernel, const Bench& bench) {
-  std::string text = format("%s: %s = %s, %.1f MB, %.3g FLOP\n", kernel.name, kernel.extents,
-                            toText(bench.shape).c_str(), bench.bytes * 1e-6, bench.flops);
+  std::string text = format("%s%s%s: %s = %s, %.1f MB, %.3g FLOP\n", kernel.name, bench.setting.empty() ? "" : ", ",
+                            bench.setting.c_str(), kernel.extents, toText(bench.shape).c_str(), bench.bytes * 1e-6,
+                            bench.flops);
   text += format("  %-26s %8s %17s %7s %6s %8s %8s %4s %7s %4s %4s %s\n", "variant", "ms", "p10..p90", "GB/s", "copy",
                  "GFLOP/s", "speedup", "regs", "smem", "blk", "occ", "stages, completion, instructions");
   for (const Measured& measured : bench.measured) {

@@ -24,8 +24,8 @@ constexpr int kThreads = 256;
 constexpr int kTile = 2048;  // floats: 8 KiB
 constexpr int kSlots = 2;
 
-/// The floats of a tile; the last tile may have fewer, and none lies beyond it.
-__device__ __forceinline__ int lengthOf(int tile, int count) { return max(0, min(kTile, count - tile * kTile)); }
+/// The floats of a tile; the last tile may have fewer.
+__device__ __forceinline__ int lengthOf(int tile, int count) { return min(kTile, count - tile * kTile); }
 
 __device__ __forceinline__ void fold(const float* slot, float* out, int tile, int count, float a, float b) {
   float* to = out + static_cast<std::int64_t>(tile) * kTile;
@@ -70,15 +70,14 @@ __global__ void __launch_bounds__(kThreads) foldPipeline(const float* in, float*
   const int tiles = (count + kTile - 1) / kTile;
   const auto fetch = [&](int tile, int slot) {
     pipeline.producer_acquire();
-    const int length = lengthOf(tile, count);
-    const float* from = in + static_cast<std::int64_t>(tile) * kTile;
-    for (int i = threadIdx.x * 4; i < length; i += kThreads * 4) {
-      if (i + 4 <= length) {
-        cuda::memcpy_async(&slots[slot][i], from + i, cuda::aligned_size_t<16>(16), pipeline);
-      } else {
-        for (int k = i; k < length; ++k)
-          cuda::memcpy_async(&slots[slot][k], from + k, cuda::aligned_size_t<4>(4), pipeline);
-      }
+    const std::int64_t first = static_cast<std::int64_t>(tile) * kTile;
+    if (count - tile * kTile >= kTile) {
+      for (int i = threadIdx.x * 4; i < kTile; i += kThreads * 4)
+        cuda::memcpy_async(&slots[slot][i], in + first + i, cuda::aligned_size_t<16>(16), pipeline);
+    } else {  // what lies beyond the end is copied from the last element, and not used
+      for (int i = threadIdx.x; i < kTile; i += kThreads)
+        cuda::memcpy_async(&slots[slot][i], in + min(first + i, static_cast<std::int64_t>(count) - 1),
+                           cuda::aligned_size_t<4>(4), pipeline);
     }
     pipeline.producer_commit();
   };
@@ -105,7 +104,7 @@ __global__ void __launch_bounds__(kThreads) foldBarrier(const float* in, float* 
   const auto fetch = [&](int tile, int slot) {
     const int length = lengthOf(tile, count);
     const float* from = in + static_cast<std::int64_t>(tile) * kTile;
-    if (length == kTile) {
+    if (count - tile * kTile >= kTile) {
       cuda::memcpy_async(block, slots[slot], from, cuda::aligned_size_t<16>(sizeof(float) * kTile), full[slot]);
     } else {
       cuda::memcpy_async(block, slots[slot], from, cuda::aligned_size_t<4>(sizeof(float) * length), full[slot]);

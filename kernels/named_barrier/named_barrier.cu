@@ -27,19 +27,25 @@ __device__ __forceinline__ void copyTile(float* slot, const float* in, int tile,
   const int length = lengthOf(tile, count);
 #pragma unroll 4
   for (int i = thread * 4; i < kTile; i += threads * 4) {
-    const int valid = max(0, min(4, length - i));
-    copyAsyncPrefix(reinterpret_cast<float4*>(slot + i), reinterpret_cast<const float4*>(valid > 0 ? source + i : in),
+    const int valid = i < length ? min(4, length - i) : 0;
+    copyAsyncPrefix(reinterpret_cast<float4*>(slot + i), reinterpret_cast<const float4*>(i < length ? source + i : in),
                     bytesOf<float>(valid));
   }
 }
 
 __device__ __forceinline__ void storeReversed(const float* slot, float* out, int tile, int count, int thread, int threads) {
   float* to = out + static_cast<std::int64_t>(tile) * kTile;
-  const int length = lengthOf(tile, count);
+  const int length = count - tile * kTile;  // of this tile and those behind it
+  if (length >= kTile) {
 #pragma unroll 4
-  for (int i = thread; i < kTile; i += threads) {
-    const float value = slot[(length - 1 - i) & (kTile - 1)];  // beyond the length: some value that is not stored
-    if (i < length) to[i] = value;
+    for (int i = thread * 4; i < kTile; i += threads * 4) {
+      const float4 x = *reinterpret_cast<const float4*>(&slot[kTile - 4 - i]);
+      *reinterpret_cast<float4*>(&to[i]) = make_float4(x.w, x.z, x.y, x.x);
+    }
+  } else {
+#pragma unroll 4
+    for (int i = thread; i < kTile; i += threads)
+      if (i < length) to[i] = slot[length - 1 - i];
   }
 }
 

@@ -28,9 +28,9 @@ struct Rows {
   int total, first;
 };
 
-/// After a barrier: stores slot i + 1 to row i.
+/// After a barrier: stores slot i + 1 to row i. Left as a loop: unrolled, it gains nothing.
 __device__ __forceinline__ void storeRolled(const Rows& rows, const float4* slots, float4* out) {
-#pragma unroll
+#pragma unroll 1
   for (int k = 0; k < kEach; ++k) {
     const int slot = threadIdx.x + k * kThreads;
     if (rows.isStored(slot)) out[rows.first + slot] = slots[slot + 1];
@@ -38,6 +38,7 @@ __device__ __forceinline__ void storeRolled(const Rows& rows, const float4* slot
 }
 
 /// Baseline: through registers.
+// handoff: launch block=256 grid=3 rows_total=2500
 __global__ void __launch_bounds__(kThreads) rollSync(const float4* in, float4* out, int rows_total) {
   __shared__ float4 slots[kTile + 1];
   const Rows rows(rows_total);
@@ -52,6 +53,7 @@ __global__ void __launch_bounds__(kThreads) rollSync(const float4* in, float4* o
 }
 
 /// The same with asynchronous copies: a commit and a wait of each thread, then the barrier.
+// handoff: launch block=256 grid=3 rows_total=2500
 __global__ void __launch_bounds__(kThreads) rollAsync(const float4* in, float4* out, int rows_total) {
   __shared__ float4 slots[kTile + 1];
   const Rows rows(rows_total);
@@ -69,6 +71,7 @@ __global__ void __launch_bounds__(kThreads) rollAsync(const float4* in, float4* 
 }
 
 /// Rows from `valid` on are not copied: their slots keep what was in them.
+// handoff: launch block=256 grid=1 rows_total=700 valid=650
 __global__ void __launch_bounds__(kThreads) rollPredicated(const float4* in, float4* out, int rows_total, int valid) {
   __shared__ float4 slots[kTile + 1];
   const Rows rows(rows_total);
@@ -91,6 +94,7 @@ __global__ void __launch_bounds__(kThreads) rollPredicated(const float4* in, flo
 }
 
 /// Only the first `width` floats of a row are read; the others become zero.
+// handoff: launch block=256 grid=3 rows_total=2500 width=3
 __global__ void __launch_bounds__(kThreads) rollSourceSize(const float4* in, float4* out, int rows_total, int width) {
   __shared__ float4 slots[kTile + 1];
   const Rows rows(rows_total);
@@ -109,6 +113,7 @@ __global__ void __launch_bounds__(kThreads) rollSourceSize(const float4* in, flo
 }
 
 /// Rows from `valid` on are not read: their slots become zero.
+// handoff: launch block=256 grid=3 rows_total=2500 valid=2000
 __global__ void __launch_bounds__(kThreads) rollIgnoreSource(const float4* in, float4* out, int rows_total, int valid) {
   __shared__ float4 slots[kTile + 1];
   const Rows rows(rows_total);

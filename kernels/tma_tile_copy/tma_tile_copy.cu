@@ -138,6 +138,12 @@ Check run(const Shape& shape, std::uint64_t seed) {
   for (int r = 0; r < rows; ++r)
     std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(r) * in_pitch, columns,
                 want.begin() + static_cast<std::ptrdiff_t>(r) * out_pitch);
+  // The engine stores whole chunks of 16 bytes: what it makes of the rest of the last one is not specified.
+  const auto forget = [&](std::vector<float>& values) {
+    for (int r = 0; r < rows; ++r)
+      for (int c = columns; c < divideUp(columns, 4) * 4; ++c) values[static_cast<std::size_t>(r) * out_pitch + c] = 0;
+  };
+  forget(want);
   const DeviceBuffer<float> device_in(in);
   DeviceBuffer<float> device_out(want.size());
   const Matrices matrices = matricesOf(device_in.get(), device_out.get(), rows, columns, in_pitch, out_pitch);
@@ -146,7 +152,9 @@ Check run(const Shape& shape, std::uint64_t seed) {
     device_out.poison();
     const int resident = residentBlocks(form.function, kThreads, sharedBytes(form));
     launch(form, matrices, std::min({resident, matrices.boxes, rows % 7 + 1}));
-    compare(check, form.name, device_out.download(), want, 0);
+    std::vector<float> got = device_out.download();
+    forget(got);
+    compare(check, form.name, got, want, 0);
   }
   return check;
 }

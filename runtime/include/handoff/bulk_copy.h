@@ -52,7 +52,9 @@ class BulkStores {
     ptx::bulkStore(global, ptx::sharedAddress(shared), bytes.count());
   }
 
-  /// Stores a box at column x, row y (elements, not negative); what lies outside of the tensor is left out.
+  /// Stores a box at column x, row y (elements, not negative). What lies outside of the tensor is left out, in the
+  /// innermost dimension by chunks of 16 bytes: an H200 overwrites up to the next multiple of 16 behind a row that is
+  /// none itself. No document says so; where rows are padded, leave those bytes to the engine.
   template <class T>
   __device__ __forceinline__ void store(const CUtensorMap& map, const T* shared, int x, int y) {
     ptx::tensorStore2d(&map, ptx::sharedAddress(shared), x, y);

@@ -48,23 +48,31 @@ __device__ __forceinline__ void arriveAt(const ClusterScope&, TransactionBarrier
   ptx::mbarrierArriveCluster(ptx::mapa(barrier.address(), peer.rank()));
 }
 
-/// Sends tiles to other blocks and receives theirs. The receiver announces the bytes of a phase, the sender's copy
+/// Sends a dense range to where `shared_dst` lies in the peer, which is another block; its barrier, where `inbox` lies,
+/// gets the bytes, and has been, or will be, told to expect them. One thread. Who wrote the source with ordinary stores
+/// has fenced them (fenceBeforeAsync). The source is read until the receiver's phase is complete.
+template <class T>
+__device__ __forceinline__ void sendTo(const ClusterScope&, Peer peer, T* shared_dst, const T* shared_src, Bytes bytes,
+                                       TransactionBarrier& inbox) {
+  ptx::bulkCopyToPeer(ptx::mapa(ptx::sharedAddress(shared_dst), peer.rank()), ptx::sharedAddress(shared_src),
+                      bytes.count(), ptx::mapa(inbox.address(), peer.rank()));
+}
+
+/// Sends tiles to other blocks and receives theirs, one at a time. The receiver announces the bytes of a phase, the sender's copy
 /// delivers them at the receiver's barrier, which has one arrival.
 class ClusterExchange {
  public:
   /// `inbox` is the barrier, of Arrivals(1), of what comes in; it lies at the same offset in all blocks.
-  __device__ __forceinline__ ClusterExchange(const ClusterScope&, TransactionBarrier& inbox) : inbox_(inbox) {}
+  __device__ __forceinline__ ClusterExchange(const ClusterScope& cluster, TransactionBarrier& inbox)
+      : cluster_(cluster), inbox_(inbox) {}
 
   /// Announces what comes in during this phase. One thread, once a phase.
   __device__ __forceinline__ void expect(Bytes bytes) { inbox_.arriveExpect(bytes); }
 
-  /// Sends a dense range to where `shared_dst` lies in the peer, which is another block. One thread. Who wrote the
-  /// source with ordinary stores has fenced them (fenceBeforeAsync). The source is read until the receiver's phase is
-  /// complete.
+  /// As sendTo.
   template <class T>
   __device__ __forceinline__ void send(Peer peer, T* shared_dst, const T* shared_src, Bytes bytes) {
-    ptx::bulkCopyToPeer(ptx::mapa(ptx::sharedAddress(shared_dst), peer.rank()), ptx::sharedAddress(shared_src),
-                        bytes.count(), ptx::mapa(inbox_.address(), peer.rank()));
+    sendTo(cluster_, peer, shared_dst, shared_src, bytes, inbox_);
   }
 
   /// Waits for what was announced; then it may be read.
@@ -74,6 +82,7 @@ class ClusterExchange {
   }
 
  private:
+  const ClusterScope& cluster_;
   TransactionBarrier& inbox_;
   Phase phase_ = Phase::first();
 };

@@ -17,13 +17,13 @@ namespace handoff {
 namespace detail {
 
 template <class T>
-constexpr bool checkChunk() {
+struct Chunk {
   static_assert(!std::is_const_v<T>, "the destination of a copy is written");
   static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable types can be copied byte by byte");
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "cp.async copies 4, 8 or 16 bytes");
   static_assert(alignof(T) == sizeof(T), "a chunk has to be aligned to its size: use float2, float4 or alignas");
-  return true;
-}
+  static constexpr int kBytes = sizeof(T);
+};
 
 /// The type of the source follows from that of the destination.
 template <class T>
@@ -38,30 +38,26 @@ using Source = const typename Same<T>::Type*;
 /// Copies one T (4, 8 or 16 bytes, aligned to its size) from global to shared memory.
 template <class T>
 __device__ __forceinline__ void copyAsync(T* shared, detail::Source<T> global) {
-  static_assert(detail::checkChunk<T>());
-  ptx::cpAsync<sizeof(T)>(ptx::sharedAddress(shared), global);
+  ptx::cpAsync<detail::Chunk<T>::kBytes>(ptx::sharedAddress(shared), global);
 }
 
 /// Copies where `condition` holds; elsewhere the destination keeps what it held, and there is nothing to wait for.
 /// The source is not touched then, and need not exist.
 template <class T>
 __device__ __forceinline__ void copyAsyncIf(bool condition, T* shared, detail::Source<T> global) {
-  static_assert(detail::checkChunk<T>());
-  ptx::cpAsyncIf<sizeof(T)>(ptx::sharedAddress(shared), global, condition);
+  ptx::cpAsyncIf<detail::Chunk<T>::kBytes>(ptx::sharedAddress(shared), global, condition);
 }
 
 /// Copies the first `valid` bytes (0 to sizeof(T)) and zeroes the rest. No more than those are read.
 template <class T>
 __device__ __forceinline__ void copyAsyncPrefix(T* shared, detail::Source<T> global, Bytes valid) {
-  static_assert(detail::checkChunk<T>());
-  ptx::cpAsyncSrcSize<sizeof(T)>(ptx::sharedAddress(shared), global, valid.count());
+  ptx::cpAsyncSrcSize<detail::Chunk<T>::kBytes>(ptx::sharedAddress(shared), global, valid.count());
 }
 
 /// Copies where `condition` holds, and zeroes the destination elsewhere, without reading the source.
 template <class T>
 __device__ __forceinline__ void copyAsyncOrZero(bool condition, T* shared, detail::Source<T> global) {
-  static_assert(detail::checkChunk<T>());
-  ptx::cpAsyncIgnoreSrc<sizeof(T)>(ptx::sharedAddress(shared), global, !condition);
+  ptx::cpAsyncIgnoreSrc<detail::Chunk<T>::kBytes>(ptx::sharedAddress(shared), global, !condition);
 }
 
 /// The copy groups of the executing thread, of which at most kInFlight are meant to be unfinished at a time.

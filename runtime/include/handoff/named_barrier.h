@@ -17,8 +17,28 @@ class NamedBarriers {
   static_assert(kThreads >= 32 && kThreads <= 1024 && kThreads % 32 == 0, "whole warps arrive at a barrier");
 
  public:
-  __device__ __forceinline__ static void sync(int index) { ptx::barSync(kFirst + index, kThreads); }
-  __device__ __forceinline__ static void arrive(int index) { ptx::barArrive(kFirst + index, kThreads); }
+  __device__ __forceinline__ static void sync(int index) { syncOne<0>(index); }
+  __device__ __forceinline__ static void arrive(int index) { arriveOne<0>(index); }
+
+ private:
+  // One instruction for each barrier: with the number in a register, a block would reserve all sixteen, and of those a
+  // multiprocessor has no more than 64.
+  template <int kIndex>
+  __device__ __forceinline__ static void syncOne(int index) {
+    if (kIndex + 1 == kCount || index == kIndex) {
+      ptx::barSync<kFirst + kIndex>(kThreads);
+    } else if constexpr (kIndex + 1 < kCount) {
+      syncOne<kIndex + 1>(index);
+    }
+  }
+  template <int kIndex>
+  __device__ __forceinline__ static void arriveOne(int index) {
+    if (kIndex + 1 == kCount || index == kIndex) {
+      ptx::barArrive<kFirst + kIndex>(kThreads);
+    } else if constexpr (kIndex + 1 < kCount) {
+      arriveOne<kIndex + 1>(index);
+    }
+  }
 };
 
 }  // namespace handoff

@@ -57,9 +57,10 @@ class Cursor {
   __device__ __forceinline__ int slot() const { return slot_; }
   __device__ __forceinline__ LapPhase phase() const { return phase_; }
   __device__ __forceinline__ void advance() {
-    if (++slot_ < kSlots) return;
-    slot_ = 0;
-    phase_.advance();
+    if (++slot_ == kSlots) {
+      slot_ = 0;
+      phase_.advance();
+    }
   }
 
  private:

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: modifiable lvalue
+#include "handoff/thread_ring.h"
+__global__ void kernel() {
+  __shared__ float4 slots[2];
+  handoff::ThreadRing<float4, 2> ring(slots);
+  auto ready = ring.wait();
+  ready->x = 0;
+}
