@@ -141,9 +141,11 @@ __device__ __forceinline__ void consume(SharedTile<kStages>& shared, const CUten
 }
 
 // One tile of any depth; many tiles of all clusters; four tiles of one cluster, two of them ragged.
+// clang-format off
 // handoff: launch block=384 grid=2 smem=229440 pairs_m=1 tiles_n=1 raster_width=8 first_ragged_column=256
 // handoff: launch block=384 grid=8 smem=229440 pairs_m=3 tiles_n=3 raster_width=2 steps=5 first_ragged_column=768
 // handoff: launch block=384 grid=2 smem=229440 pairs_m=2 tiles_n=2 raster_width=1 steps=3 first_ragged_column=256 m=300 n=300 ldc=304
+// clang-format on
 // handoff: tensormap map_a box=64x128xbf16
 // handoff: tensormap map_b box=64x128xbf16
 // handoff: tensormap map_c box=64x16xbf16
