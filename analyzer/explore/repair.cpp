@@ -15,18 +15,25 @@ using diagnose::Edit;
 
 namespace {
 
-/// A wait that every run passes by a phase that is long over waits for nothing, and hides what it should have been.
-bool isIdleWait(const Edit& edit, const Edited& edited, const machine::Program& program, const machine::Outcome& outcome) {
-  for (const diagnose::Change& change : edit.changes) {
-    if (change.kind != diagnose::Change::Kind::kFlipOperand && change.kind != diagnose::Change::Kind::kPhaseBit) continue;
-    bool is_idle = true;
-    for (machine::EventId id = 1; id < outcome.log.end(); ++id) {
-      const machine::Event& event = outcome.log[id];
-      const bool is_it = event.kind == machine::EventKind::kMbarrierWait && !event.is_repeat &&
-                         edited.origin[program.ops[event.op].instr] == change.at;
-      is_idle &= !is_it;
+/// By change of the edit: a wait for another phase that this run does not pass by a phase that is long over.
+void noteWaits(const Edit& edit, const Edited& edited, const machine::Program& program, const machine::Outcome& outcome,
+               std::vector<bool>& waits) {
+  for (machine::EventId id = 1; id < outcome.log.end(); ++id) {
+    const machine::Event& event = outcome.log[id];
+    if (event.kind != machine::EventKind::kMbarrierWait || event.is_repeat) continue;
+    const std::uint32_t origin = edited.origin[program.ops[event.op].instr];
+    for (std::size_t i = 0; i < edit.changes.size(); ++i) {
+      if (origin == edit.changes[i].at) waits[i] = true;
     }
-    if (is_idle) return true;
+  }
+}
+
+/// A wait that every run passes so waits for nothing, and hides what it should have been.
+bool isIdleWait(const machine::Program& program, const Edit& edit, const std::vector<bool>& waits) {
+  for (std::size_t i = 0; i < edit.changes.size(); ++i) {
+    const diagnose::Change& change = edit.changes[i];
+    const bool is_other_phase = change.kind == diagnose::Change::Kind::kFlipOperand || change.kind == diagnose::Change::Kind::kPhaseBit;
+    if (is_other_phase && program.function.instructions[change.at].decoded->has("parity") && !waits[i]) return true;
   }
   return false;
 }
@@ -80,7 +87,8 @@ Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
   };
   const Diagnosis& finding = open.diagnosis;
   const Key own{finding.finding.rule, finding.primary_instr, finding.secondary_instr};
-  bool is_clean = true;
+  bool is_clean = true, is_seen = false;
+  std::vector<bool> waits(edit.changes.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     // The input that showed the finding first: it is the one that refutes most candidates.
     const std::size_t index = i == 0 ? open.input : i <= open.input ? i - 1 : i;
@@ -88,17 +96,23 @@ Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
     const Input& in = inputs_[index];
     if (before.is_cut) return Result::kFails;
     const machine::Outcome outcome = runCounted(*program, in, std::min(in.options.max_steps, 4 * before.steps + 60'000));
+    // A run that hung before may be longer than a try can go on: then it says what it met. Some run has to come to its end.
+    is_seen |= before.findings.contains(own) && !outcome.was_stopped;
     for (const machine::RunLimit& limit : outcome.limits) {
+      if (outcome.was_stopped && limit.reason.starts_with("the run was stopped")) continue;
       if (!before.limits.contains(limit.reason)) return Result::kFails;
     }
     if (isSpent()) return Result::kFails;
-    if (i == 0 && isIdleWait(edit, *edited, *program, outcome)) return Result::kFails;
+    noteWaits(edit, *edited, *program, outcome, waits);
     for (const Diagnosis& left : diagnose::diagnose({*program, in.launch, outcome, in.names})) {
       const Key key{left.finding.rule, original(left.primary_instr), original(left.secondary_instr)};
       if (key == own || !before.findings.contains(key)) return Result::kFails;
       is_clean &= left.finding.severity == diagnose::Severity::kNote;
     }
   }
+  if (!is_seen && !open.is_gone) return Result::kFails;
+  // Inputs with few turns may not come to a phase that the wait is for.
+  if (isIdleWait(program_, edit, waits)) return Result::kFails;
   return is_clean ? Result::kClean : Result::kLeavesOthers;
 }
 
