@@ -26,6 +26,11 @@ struct Change {
     kRetry,                       ///< the poll is asked again until it is true
     kElect,                       ///< one lane of the warp executes the instruction
     kSplitBranch,                 ///< the branch `at` ends before `to` and is asked again behind it
+    kMapOperand,                  ///< the address becomes that in the CTA that `to`, a mapa, maps to
+    kSplitCopy,                   ///< the cp.async copies the same bytes in pieces of `value`
+    kInsertTaken,                 ///< `opcode` with `operands` before the branch `at`, for the threads that take it
+    kWaitBefore, kWaitAfter,      ///< beside the statement: `opcode`, a poll, until the phase of parity `value` of the mbarrier
+                                  ///< that operand number `operand` of `to` names is over
   };
   Kind kind = Kind::kInsertBefore;
   std::uint32_t at = 0;
@@ -40,7 +45,8 @@ struct Change {
 struct Edit {
   std::vector<Change> changes{};
   std::string description{};  ///< "insert __syncthreads()"
-  /// It takes away or weakens something: an arrival, a branch, a count. Where other findings stay, that proves nothing.
+  /// It takes away or weakens something: an arrival, a branch, a count; or it may hold a thread back for ever. Where other
+  /// findings stay, that proves nothing.
   bool is_bold = false;
 };
 

@@ -37,7 +37,8 @@ void EditBuilder::add(std::vector<Change> changes, std::string description) {
   if (std::any_of(edits_.begin(), edits_.end(), same)) return;
   const bool is_bold = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
     return change.kind == Change::Kind::kDelete || change.kind == Change::Kind::kSetOperand ||
-           change.kind == Change::Kind::kFlipOperand || change.kind == Change::Kind::kPhaseBit;
+           change.kind == Change::Kind::kFlipOperand || change.kind == Change::Kind::kPhaseBit ||
+           change.kind == Change::Kind::kWaitBefore || change.kind == Change::Kind::kWaitAfter;
   });
   edits_.push_back({std::move(changes), std::move(description), is_bold});
 }

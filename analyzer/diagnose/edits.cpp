@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/diagnose/edit_builder.h"
+#include "analyzer/diagnose/edit_parts.h"
 #include "analyzer/diagnose/witness.h"
 #include "analyzer/machine/address.h"
 
@@ -127,6 +128,8 @@ class Editor {
     synchronize(read, write);
     synchronize(write, read);
     // The refill belongs behind the use, and behind a barrier that says that all have come to it.
+    build_.add({build_.moveBefore(read, write), build_.barrier({write, false})},
+               "move the use of the old contents before the copy, and a __syncthreads() between");
     build_.add({build_.moveBehind(write, read)}, "move the copy behind the use of the old contents");
     build_.add({build_.barrier({read, true}), build_.moveBehind(write, read)},
                "move the copy behind the use of the old contents and a __syncthreads()");
@@ -202,7 +205,14 @@ class Editor {
       build_.add({build_.at({first_, true}, opcode)}, what);
       build_.add({build_.at({second_, false}, opcode)}, what);
     } else {
-      commitInstead(handoverAfter(conflict_.first));
+      const std::uint32_t handover = handoverAfter(conflict_.first);
+      commitInstead(handover);
+      if (handover == machine::kNoOp || !build_.instruction(handover).opcode.starts_with("tcgen05.commit")) return;
+      // The commit tells of the end, and nobody waits for it.
+      const EventId phase = firstAfter(run_, conflict_.first, isHandover);
+      const EventId barrier = lastOf(run_, 0, conflict_.second.event, conflict_.second, [](EventKind kind) { return kind == EventKind::kCtaSync; });
+      if (barrier != 0) addWait(build_, {build_.instrOf(barrier), true}, handover, run_.outcome.log[phase].value);
+      addWait(build_, {second_, false}, handover, run_.outcome.log[phase].value);
     }
   }
 

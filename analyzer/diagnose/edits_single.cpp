@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyzer/diagnose/edit_builder.h"
+#include "analyzer/diagnose/edit_parts.h"
 #include "analyzer/diagnose/edits.h"
 #include "analyzer/diagnose/witness.h"
 
@@ -67,9 +68,18 @@ class SingleEditor {
         build_.synchronize(build_.spotsBetween(at, at), false, /*is_cluster=*/true);
         for (const std::uint32_t barrier : instructionsOf("bar.sync")) inPlaceOfBarrier(barrier);
         break;
-      case Misuse::Kind::kPeerMayHaveExited: atExit(misuse, at); break;
+      case Misuse::Kind::kPeerMayHaveExited:
+        atExit(misuse, at);
+        addWaitsOfLeavers(build_, at);
+        break;
       case Misuse::Kind::kNoSuchPeer:
-      case Misuse::Kind::kWrongSpace: multicast(); break;
+      case Misuse::Kind::kWrongSpace:
+        addSpaceEdits(build_, at);
+        multicast();
+        break;
+      case Misuse::Kind::kMisalignedDestination:
+      case Misuse::Kind::kMisalignedSource:
+      case Misuse::Kind::kBadBulkSize: addAlignmentEdits(build_, misuse, at); break;
       case Misuse::Kind::kTensormapUnfenced: tensormap(at); break;
       case Misuse::Kind::kTensormapInUse:
         if (misuse.other != 0) drain(build_.instrOf(misuse.other), /*is_read=*/true);
@@ -96,8 +106,10 @@ class SingleEditor {
         break;
       case Stuck::Kind::kMbarrier: mbarrier(stuck, at); break;
       case Stuck::Kind::kWarpBarrier: divergent(at); break;
+      case Stuck::Kind::kMmaWait: addLaterBranch(build_, at); break;
       default: break;
     }
+    addEarlierSignals(build_);
   }
 
  private:
@@ -292,6 +304,10 @@ class SingleEditor {
   void phase(const Misuse& misuse, std::uint32_t at) {
     initCounts(misuse.other, {});
     build_.changeParity(at);
+    if (misuse.kind == Misuse::Kind::kEarlyArrival) {
+      addWait(build_, {at, false}, at, misuse.value + 1);  // the phase before
+      addOnePhase(build_, misuse.other);
+    }
     for (const std::uint32_t wait : executed(EventKind::kMbarrierWait)) build_.changeParity(wait);
     build_.synchronize(build_.spotsBetween(at, at), false, false);
     build_.add({EditBuilder::barrier({at, true})}, "insert __syncthreads()");
@@ -381,6 +397,7 @@ class SingleEditor {
     }
     build_.changeParity(at);
     initCounts(stuck.init, {stuck.arrived});
+    if (stuck.arrived < stuck.expected) addArrivalsOfLeavers(build_, at);
     if (stuck.seen + 2 <= stuck.id) build_.add({EditBuilder::barrier({at, true})}, "insert __syncthreads()");
     arriveDrop();
     multicast();

@@ -42,6 +42,9 @@ class Applier {
       case Change::Kind::kMoveBefore:
       case Change::Kind::kMoveAfter: return move(change);
       case Change::Kind::kSplitBranch: return splitBranch(change);
+      case Change::Kind::kInsertTaken: return insertTaken(change);
+      case Change::Kind::kWaitBefore:
+      case Change::Kind::kWaitAfter: return insertWait(change);
       default: break;
     }
     for (const std::uint32_t twin : statements_.twinsOf(change.at)) {
@@ -79,7 +82,11 @@ class Applier {
       return isWithin(before_[target]) ? of_self[target] : of_before[target];
     };
     for (std::size_t i = 0; i < source.size(); ++i) {
-      for (ptx::Operand& operand : result_.function.instructions[i].operands) retarget(operand, source[i], placeOf);
+      for (ptx::Operand& operand : result_.function.instructions[i].operands) {
+        const bool is_poll_again = operand.kind == ptx::Operand::Kind::kLabel && operand.target == kPrevious;
+        if (is_poll_again) operand.target = static_cast<ptx::InstrIndex>(i - 1);
+        if (!is_poll_again) retarget(operand, source[i], placeOf);
+      }
     }
     for (ptx::BranchTable& table : result_.function.branch_tables) {
       for (ptx::InstrIndex& target : table.targets) target = placeOf(target, Edited::kInserted);
@@ -89,6 +96,9 @@ class Applier {
   }
 
  private:
+  /// The target of an inserted branch back to the inserted instruction before it.
+  static constexpr ptx::InstrIndex kPrevious = 0xffffffffu;
+
   std::vector<ptx::Instruction>& instructions() { return result_.function.instructions; }
 
   template <typename PlaceOf>
@@ -120,6 +130,37 @@ class Applier {
       ptx::Instruction instruction = make(change.opcode, change.operands, place);
       bringOperands(instruction, copy, list);
       list.push_back({std::move(instruction), copy});
+    }
+    return true;
+  }
+
+  bool insertTaken(const Change& change) {
+    for (const std::uint32_t twin : statements_.twinsOf(change.at)) {
+      if (!instructions()[twin].guard) return false;
+      ptx::Instruction instruction = make(change.opcode, change.operands, twin);
+      bringOperands(instruction, {twin, twin}, before_[twin]);
+      instruction.guard = instructions()[twin].guard;
+      before_[twin].push_back({std::move(instruction), {twin, twin}});
+    }
+    return true;
+  }
+
+  bool insertWait(const Change& change) {
+    const std::vector<ptx::Operand>& named = instructions()[change.to].operands;
+    if (change.operand >= named.size() || named[change.operand].kind != ptx::Operand::Kind::kAddress) return false;
+    const bool is_before = change.kind == Change::Kind::kWaitBefore;
+    for (const Copy& copy : statements_.copiesOf(change.at)) {
+      std::vector<Insertion>& list = is_before ? before_[copy.first] : after_[copy.last];
+      const ptx::RegId is_over = freshRegister(ptx::Type::kPred, "%over");
+      ptx::Instruction poll = make(change.opcode, {registerOperand(is_over), named[change.operand], EditBuilder::immediate(change.value)}, copy.first);
+      bringOperands(poll, copy, list);
+      list.push_back({std::move(poll), copy});
+      ptx::Operand target;
+      target.kind = ptx::Operand::Kind::kLabel;
+      target.target = kPrevious;
+      ptx::Instruction again = make("bra", {target}, copy.first);
+      again.guard = ptx::Guard{is_over, true};
+      list.push_back({std::move(again), copy});
     }
     return true;
   }
@@ -246,6 +287,8 @@ class Applier {
         after_[at].push_back({std::move(again), own});
         return true;
       }
+      case Change::Kind::kMapOperand: return hasOperand() && mapOperand(at, change);
+      case Change::Kind::kSplitCopy: return splitCopy(at, change.value);
       case Change::Kind::kElect: {
         if (instruction.guard) return false;
         const ptx::RegId elected = freshRegister(ptx::Type::kPred, "%elected");
@@ -258,6 +301,34 @@ class Applier {
       }
       default: return false;
     }
+  }
+
+  bool mapOperand(std::uint32_t at, const Change& change) {
+    ptx::Operand& address = instructions()[at].operands[change.operand];
+    const ptx::Instruction& map = instructions()[change.to];
+    const bool is_plain = address.kind == ptx::Operand::Kind::kAddress && address.base == ptx::Operand::Base::kRegister && address.imm == 0;
+    if (!is_plain || map.operands.size() != 3) return false;
+    const ptx::RegId mapped = freshRegister(ptx::Type::kB32, "%mapped");
+    ptx::Instruction again = make(map.opcode, {registerOperand(mapped), registerOperand(address.reg), map.operands[2]}, at);
+    before_[at].push_back({std::move(again), {at, at}});
+    address.reg = mapped;
+    return true;
+  }
+
+  bool splitCopy(std::uint32_t at, std::int64_t piece) {
+    ptx::Instruction& copy = instructions()[at];
+    constexpr std::size_t kPlain = 3;  // destination, source, size: no source size or other operand that counts bytes
+    if (copy.operands.size() != kPlain || copy.operands[2].kind != ptx::Operand::Kind::kImmediate || copy.guard) return false;
+    const std::int64_t bytes = copy.operands[2].imm;
+    copy.opcode = EditBuilder::replaced(copy.opcode, "cp.async.cg", "cp.async.ca");
+    copy.decoded = &ptx::decode(copy.opcode);
+    copy.operands[2].imm = piece;
+    for (std::int64_t done = piece; done < bytes; done += piece) {
+      ptx::Instruction next = copy;
+      for (std::size_t address = 0; address < 2; ++address) next.operands[address].imm += done;
+      after_[at].push_back({std::move(next), {at, at}});
+    }
+    return true;
   }
 
   bool compute(std::uint32_t at, std::uint32_t operand, const char* opcode, std::int64_t value) {

@@ -10,6 +10,8 @@
 #include <map>
 #include <variant>
 
+#include "analyzer/diagnose/edit_builder.h"
+#include "analyzer/explore/source_operand.h"
 #include "analyzer/explore/source_style.h"
 
 namespace handoff::explore {
@@ -23,7 +25,7 @@ namespace {
 class Fixer {
  public:
   Fixer(const machine::Program& program, const Statements& statements, const SourceText& text, const std::string& file)
-      : program_(program), statements_(statements), text_(text), file_(file) {}
+      : program_(program), statements_(statements), text_(text), file_(file), operands_(program, statements, text, file) {}
 
   bool add(const Edit& edit) {
     for (std::size_t i = 0; i < edit.changes.size(); ++i) {
@@ -51,6 +53,10 @@ class Fixer {
       const auto push = [&](SourceChange::Kind kind, std::string text) {
         changes.push_back({kind, {file_, line, 0}, original, std::move(text)});
       };
+      if (!at.pieces.empty() && !at.replacePieces(original)) return {};
+      const bool is_same = at.is_replaced && at.replacement == original;
+      if (is_same) at.is_replaced = false;
+      if (is_same && at.before.empty() && at.after.empty()) continue;
       std::string all = at.before;
       if (!at.before.empty() && !at.is_replaced && at.after.empty()) {
         push(SourceChange::Kind::kInsertBefore, at.before);
@@ -69,7 +75,20 @@ class Fixer {
  private:
   struct Line {
     std::string before, after, replacement;
+    std::vector<std::pair<Piece, std::string>> pieces;  ///< what takes the place of each
     bool is_replaced = false;
+
+    /// False: the line is replaced as a whole, too, or two pieces overlap.
+    bool replacePieces(const std::string& original) {
+      if (is_replaced) return false;
+      std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) { return a.first.begin > b.first.begin; });
+      replacement = original;
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (i > 0 && pieces[i].first.end > pieces[i - 1].first.begin) return false;
+        replacement.replace(pieces[i].first.begin, pieces[i].first.end - pieces[i].first.begin, pieces[i].second);
+      }
+      return is_replaced = true;
+    }
   };
 
   const ptx::Instruction& instruction(std::uint32_t at) const { return program_.function.instructions[at]; }
@@ -97,7 +116,15 @@ class Fixer {
       case Change::Kind::kElect: return elect(change);
       case Change::Kind::kSplitBranch: return splitBranch(change);
       case Change::Kind::kReplace: return commitInstead(change);
-      case Change::Kind::kPhaseBit: return false;
+      case Change::Kind::kPhaseBit: return keepPhase(change);
+      case Change::Kind::kMapOperand: return mapOperand(change);
+      case Change::Kind::kSplitCopy: return splitCopy(change);
+      case Change::Kind::kInsertTaken: return insertTaken(change);
+      case Change::Kind::kWaitBefore:
+      case Change::Kind::kWaitAfter: {
+        const auto wait = operands_.waitFor(change.to, change.operand, change.opcode, change.value, lineOf(change.at));
+        return wait && insert(change, *wait);
+      }
     }
     return false;
   }
@@ -147,7 +174,7 @@ class Fixer {
   bool insert(const Change& change, const std::string& statement) {
     const std::uint32_t line = lineOf(change.at);
     if (line == 0) return false;
-    if (change.kind == Change::Kind::kInsertBefore) {
+    if (change.kind == Change::Kind::kInsertBefore || change.kind == Change::Kind::kWaitBefore) {
       const bool is_end = text_.code(line) == "}" && std::holds_alternative<ptx::Return>(instruction(change.at).decoded->effect);
       if (is_end) return insertAtEnd(line, statement);
       if (!text_.startsStatement(line)) return false;
@@ -189,8 +216,10 @@ class Fixer {
 
   bool move(const Change& change) {
     const std::uint32_t from = lineOf(change.at), to = lineOf(change.to);
+    if (std::holds_alternative<ptx::Branch>(instruction(change.at).decoded->effect)) return moveBranch(change.kind, from, to);
     if (from == 0 || to == 0 || from == to || !text_.isStatement(from) || text_.isLoop(from)) return false;
     if (behindCondition(text_.code(from)) || lines_[from].is_replaced || !text_.startsStatement(to)) return false;
+    if (!operands_.isInScope(text_.code(from), from, to)) return false;
     const std::uint32_t last = text_.lastLineOf(to);
     const bool is_before = change.kind == Change::Kind::kMoveBefore;
     if (!is_before && last == 0) return false;
@@ -200,72 +229,106 @@ class Fixer {
     return true;
   }
 
-  /// The operands of `opcode` in an asm template, as written.
-  static std::vector<std::string> operandsIn(const std::string& assembly, const std::string& opcode) {
-    const std::size_t at = assembly.find(opcode + " ");
-    if (at == std::string::npos) return {};
-    const std::size_t begin = at + opcode.size() + 1;
-    const std::string list = assembly.substr(begin, assembly.find(';', begin) - begin) + ")";
-    std::vector<std::string> operands;
-    for (const auto& [from, to] : splitArguments(list, 0)) operands.push_back(list.substr(from, to - from));
-    return operands;
+  // "if (...) {" further down; the lines between run whatever it says.
+  bool moveBranch(Change::Kind kind, std::uint32_t from, std::uint32_t to) {
+    const std::string head = text_.code(from);
+    const std::uint32_t last = text_.lastLineOf(to);
+    const bool fits = kind == Change::Kind::kMoveAfter && from != 0 && to > from && last != 0 && head.starts_with("if (") &&
+                      head.ends_with("{") && text_.startsStatement(from) && !lines_[from].is_replaced;
+    if (!fits) return false;
+    lines_[from].is_replaced = true;
+    append(lines_[last].after, text_.indentOf(from) + head);
+    return true;
   }
 
-  static std::string simpleName(const std::string& function) {
-    const std::size_t end = function.find_first_of("(<");
-    const std::string_view name = std::string_view(function).substr(0, end);
-    const std::size_t begin = name.find_last_of(": *&");
-    return std::string(begin == std::string_view::npos ? name : name.substr(begin + 1));
+  // "if (...) return;" with a statement before the return.
+  bool insertTaken(const Change& change) {
+    const std::uint32_t line = lineOf(change.at), from = lineOf(change.to);
+    if (line == 0 || from == 0 || !text_.isStatement(line) || !text_.isStatement(from) || text_.isLoop(from)) return false;
+    const std::string code = text_.code(line), statement = text_.code(from);
+    if (behindCondition(code) != std::optional<std::string>("return;") || behindCondition(statement)) return false;
+    if (!operands_.isInScope(statement, from, line) || lines_[line].is_replaced) return false;
+    lines_[line].is_replaced = true;
+    const std::size_t leave = code.rfind("return;");
+    lines_[line].replacement = text_.indentOf(line) + code.substr(0, leave) + "{ " + statement + " return; }";
+    return true;
   }
 
-  /// Where the value of an operand is written: an argument of the call at the statement's own frame.
-  std::optional<Piece> pieceOf(std::uint32_t at, std::uint32_t operand) const {
-    const SourceStack& stack = program_.stackOf(at);
-    if (stack.empty()) return std::nullopt;
-    const std::size_t own = statements_.frameOf(at);
-    if (own == 0) return intrinsicArgument(stack[0].pos.line, at);
-    if (stack[0].pos.file != file_) return own < stack.size() ? intrinsicArgument(stack[own].pos.line, at) : std::nullopt;
-    const std::optional<AsmStatement> statement = text_.asmAt(stack[0].pos.line);
-    if (!statement) return std::nullopt;
-    const std::vector<std::string> operands = operandsIn(statement->assembly, instruction(at).opcode);
-    if (operand >= operands.size() || operands[operand].size() < 2 || operands[operand][0] != '%') return std::nullopt;
-    const std::size_t number = std::strtoul(operands[operand].c_str() + 1, nullptr, 10);
-    if (number >= statement->operands.size()) return std::nullopt;
-    std::string expression = statement->operands[number];
-    for (std::size_t level = 0; level < own; ++level) {
-      const Wrapper* wrapper = text_.wrapperAround(stack[level].pos.line);
-      if (wrapper == nullptr) return std::nullopt;
-      const auto find = [&](const std::vector<std::string>& names) { return std::find(names.begin(), names.end(), expression) - names.begin(); };
-      const auto plain = static_cast<std::size_t>(find(wrapper->parameters)), angle = static_cast<std::size_t>(find(wrapper->template_parameters));
-      const bool is_template = plain == wrapper->parameters.size();
-      if (is_template && angle == wrapper->template_parameters.size()) return std::nullopt;
-      const std::vector<Piece> arguments = text_.arguments(stack[level + 1].pos.line, wrapper->name, is_template);
-      const std::size_t index = is_template ? angle : plain;
-      if (index >= arguments.size()) return std::nullopt;
-      if (level + 1 == own) return arguments[index];
-      expression = text_.text(arguments[index]);
+  // A variable of the kernel in place of the constant.
+  bool keepPhase(const Change& change) {
+    const std::optional<Piece> piece = operands_.valueOf(change.at, change.operand);
+    const std::uint32_t line = lineOf(change.at);
+    if (!piece || piece->line != line || !text_.isStatement(line) || text_.isLoop(line) || behindCondition(text_.code(line))) return false;
+    std::string name = "phase";
+    while (text_.mentions(name)) name += "_bit";
+    std::uint32_t head = line;
+    while (head > 0 && text_.code(head).find("__global__") == std::string::npos) --head;
+    while (head > 0 && head < line && !text_.code(head).ends_with("{")) ++head;
+    if (head == 0 || head >= line) return false;
+    append(lines_[head].after, text_.indentOf(head) + "    uint32_t " + name + " = " + std::to_string(change.value) + ";");
+    append(lines_[line].after, text_.indentOf(line) + name + " ^= 1;");
+    return replacePiece(*piece, name);
+  }
+
+  // "map(x, rank)" for one argument makes "convert(y)" another "map(y, rank)".
+  bool mapOperand(const Change& change) {
+    const auto argument = operands_.valueOf(change.at, change.operand);
+    const auto other = operands_.valueOf(change.at, change.operand == 0 ? lastAddress(change.at) : 0);
+    if (!argument || !other) return false;
+    const std::string from = text_.text(*argument), like = text_.text(*other);
+    const std::size_t open = from.find('('), begin = like.find('(');
+    if (open == std::string::npos || begin == std::string::npos || !from.ends_with(')') || !isIdentifier(from.substr(0, open))) return false;
+    const auto parts = splitArguments(like, begin + 1);
+    if (parts.size() != 2) return false;
+    const std::string inner = from.substr(open + 1, from.size() - open - 2), rank = like.substr(parts[1].first, parts[1].second - parts[1].first);
+    return replacePiece(*argument, like.substr(0, begin) + "(" + inner + ", " + rank + ")");
+  }
+
+  std::uint32_t lastAddress(std::uint32_t at) const {
+    std::uint32_t found = 0;
+    for (std::uint32_t i = 0; i < instruction(at).operands.size(); ++i) {
+      if (instruction(at).operands[i].kind == ptx::Operand::Kind::kAddress) found = i;
     }
-    return std::nullopt;
+    return found;
   }
 
-  // Functions of the toolkit whose argument is the operand.
-  std::optional<Piece> intrinsicArgument(std::uint32_t line, std::uint32_t at) const {
-    if (instruction(at).opcode != "cp.async.wait_group") return std::nullopt;
-    const std::vector<Piece> arguments = text_.arguments(line, "__pipeline_wait_prior", /*is_template=*/false);
-    return arguments.size() == 1 ? std::optional(arguments[0]) : std::nullopt;
+  // In the asm template: each piece is addressed from the same two registers.
+  bool splitCopy(const Change& change) {
+    if (!isOnlyUse(change.at)) return false;
+    const std::string& opcode = instruction(change.at).opcode;
+    const std::uint32_t line = program_.stackOf(change.at)[0].pos.line;
+    const std::size_t begin = text_.line(line).find(opcode + " "), end = text_.line(line).find(';', begin);
+    if (begin == std::string::npos || end == std::string::npos) return false;
+    const std::string list = text_.line(line).substr(0, end) + ")";
+    std::vector<std::string> operands;
+    for (const auto& [from, to] : splitArguments(list, begin + opcode.size() + 1)) operands.push_back(list.substr(from, to - from));
+    if (operands.size() != 3 || !operands[0].ends_with(']') || !operands[1].ends_with(']')) return false;
+    const std::int64_t bytes = instruction(change.at).operands[2].imm;
+    if (operands[2] != std::to_string(bytes)) return false;
+    const auto behind = [](const std::string& address, std::int64_t offset) {
+      return offset == 0 ? address : address.substr(0, address.size() - 1) + "+" + std::to_string(offset) + "]";
+    };
+    std::string copies;
+    for (std::int64_t done = 0; done < bytes; done += change.value) {
+      copies += (done == 0 ? "" : "; ") + diagnose::EditBuilder::replaced(opcode, "cp.async.cg", "cp.async.ca") + " " + behind(operands[0], done) +
+                ", " + behind(operands[1], done) + ", " + std::to_string(change.value);
+    }
+    return replacePiece({line, begin, end}, copies);
   }
 
   bool replacePiece(const Piece& piece, const std::string& by) {
     Line& at = lines_[piece.line];
     if (at.is_replaced) return false;
-    at.is_replaced = true;
-    at.replacement = text_.line(piece.line);
-    at.replacement.replace(piece.begin, piece.end - piece.begin, by);
+    // The copies of a statement that the compiler made say the same.
+    const bool is_known = std::any_of(at.pieces.begin(), at.pieces.end(), [&](const auto& other) {
+      return other.first.begin == piece.begin && other.first.end == piece.end && other.second == by;
+    });
+    if (!is_known) at.pieces.emplace_back(piece, by);
     return true;
   }
 
   bool changeOperand(const Change& change) {
-    const std::optional<Piece> piece = pieceOf(change.at, change.operand);
+    const std::optional<Piece> piece = operands_.valueOf(change.at, change.operand);
     if (!piece) return changeTemplate(change);
     const std::string old = text_.text(*piece);
     switch (change.kind) {
@@ -397,6 +460,7 @@ class Fixer {
   const Statements& statements_;
   const SourceText& text_;
   const std::string& file_;
+  SourceOperands operands_;
   std::map<std::uint32_t, Line> lines_;
 };
 

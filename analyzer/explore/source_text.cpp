@@ -209,10 +209,14 @@ std::uint32_t SourceText::lastLineOf(std::uint32_t number) const {
 
 bool SourceText::isStatement(std::uint32_t number) const { return startsStatement(number) && lastLineOf(number) == number; }
 
-std::vector<Piece> SourceText::arguments(std::uint32_t number, std::string_view name, bool is_template) const {
+std::vector<Piece> SourceText::arguments(std::uint32_t number, std::string_view name, bool is_template, std::uint32_t column) const {
   const std::string& text = line(number);
-  const std::size_t at = findWord(text, name);
-  if (at == std::string::npos || findWord(text, name, at + 1) != std::string::npos) return {};
+  std::size_t at = findWord(text, name);
+  if (at == std::string::npos) return {};
+  if (findWord(text, name, at + 1) != std::string::npos) {
+    if (column == 0 || findWord(text, name, column - 1) != column - 1) return {};
+    at = column - 1;
+  }
   std::size_t open = at + name.size();
   std::vector<Piece> pieces;
   if (open < text.size() && text[open] == '<') {

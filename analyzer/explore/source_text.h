@@ -56,8 +56,9 @@ class SourceText {
   /// Of the statement that starts here; 0 when that cannot be told.
   std::uint32_t lastLineOf(std::uint32_t number) const;
 
-  /// Arguments of the only call of `name` on the line; with `is_template`, those in angle brackets.
-  std::vector<Piece> arguments(std::uint32_t number, std::string_view name, bool is_template) const;
+  /// Arguments of the only call of `name` on the line, or of the one at `column` (from 1); with `is_template`, those in
+  /// angle brackets.
+  std::vector<Piece> arguments(std::uint32_t number, std::string_view name, bool is_template, std::uint32_t column = 0) const;
   std::string text(const Piece& piece) const { return line(piece.line).substr(piece.begin, piece.end - piece.begin); }
 
   const std::vector<Wrapper>& wrappers() const { return wrappers_; }
