@@ -20,7 +20,7 @@ struct Change {
     kSetOperand,                  ///< operand number `operand` becomes `value`
     kFlipOperand,                 ///< ... becomes itself xor 1
     kCapOperand,                  ///< ... becomes the smaller of itself and `value`
-    kPhaseBit,                    ///< ... becomes a bit that starts at `value` and flips behind the statement
+    kPhaseBit,                    ///< ... becomes a bit, one for each mbarrier, that starts at `value` and flips behind the statement
     kSetOpcode,                   ///< `opcode` with the operands that are there
     kReplace,                     ///< `opcode` with `operands`
     kRetry,                       ///< the poll is asked again until it is true

@@ -79,14 +79,17 @@ std::optional<std::uint32_t> mapOf(const EditBuilder& build, const ptx::Operand&
   return is_map ? found : std::nullopt;
 }
 
-// Destination and mbarrier belong into one CTA, and only one of them is mapped there.
+// Destination and mbarrier belong into one CTA.
 void mapLikeOther(EditBuilder& build, std::uint32_t at) {
   const ptx::Instruction& copy = build.instruction(at);
   const std::optional<std::uint32_t> barrier = barrierOperand(copy);
   if (!barrier || *barrier == 0) return;
   for (const auto& [operand, other] : {std::pair(*barrier, 0u), std::pair(0u, *barrier)}) {
     const std::optional<std::uint32_t> map = mapOf(build, copy.operands[other]);
-    if (!map || mapOf(build, copy.operands[operand])) continue;
+    const std::optional<std::uint32_t> own = mapOf(build, copy.operands[operand]);
+    const auto rankOf = [&](std::uint32_t mapa) { return build.instruction(mapa).operands[2]; };
+    const auto isSame = [](const ptx::Operand& a, const ptx::Operand& b) { return a.kind == b.kind && a.reg == b.reg && a.imm == b.imm; };
+    if (!map || (own && isSame(rankOf(*own), rankOf(*map)))) continue;
     Change change = EditBuilder::ofKind(Change::Kind::kMapOperand, at, operand);
     change.to = *map;
     build.add({change}, operand == 0 ? "map the destination to the CTA of the mbarrier" : "map the mbarrier to the CTA of the destination");

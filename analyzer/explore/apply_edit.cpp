@@ -47,6 +47,7 @@ class Applier {
       case Change::Kind::kWaitAfter: return insertWait(change);
       default: break;
     }
+    phases_.reset();
     for (const std::uint32_t twin : statements_.twinsOf(change.at)) {
       if (!rewrite(twin, change)) return false;
     }
@@ -257,17 +258,7 @@ class Applier {
       case Change::Kind::kCapOperand:
         if (!hasOperand() || !asValue()) return false;
         return compute(at, change.operand, "min.u32", change.value);
-      case Change::Kind::kPhaseBit: {
-        if (!hasOperand() || !asValue()) return false;
-        const ptx::RegId bit = freshRegister(ptx::Type::kB32, "%phase");
-        before_[0].push_back({make("mov.b32", {registerOperand(bit), EditBuilder::immediate(change.value)}, at), {}});
-        instruction.operands[change.operand] = registerOperand(bit);
-        for (const Copy& copy : statements_.copiesOf(at)) {
-          if (at < copy.first || at > copy.last) continue;
-          after_[copy.last].push_back({make("xor.b32", {registerOperand(bit), registerOperand(bit), EditBuilder::immediate(1)}, at), copy});
-        }
-        return true;
-      }
+      case Change::Kind::kPhaseBit: return hasOperand() && asValue() && keepPhase(at, change);
       case Change::Kind::kSetOpcode:
         instruction.opcode = change.opcode;
         instruction.decoded = &ptx::decode(change.opcode);
@@ -303,13 +294,48 @@ class Applier {
     }
   }
 
+  // One register for all copies of the wait, with a bit for each mbarrier: neighbours in an array have bits of their own.
+  bool keepPhase(std::uint32_t at, const Change& change) {
+    const ptx::Operand address = instructions()[at].operands[change.operand - 1];
+    if (address.kind != ptx::Operand::Kind::kAddress) return false;
+    if (!phases_) {
+      phases_ = freshRegister(ptx::Type::kB32, "%phases");
+      before_[0].push_back({make("mov.b32", {registerOperand(*phases_), EditBuilder::immediate(change.value != 0 ? 0xffffffff : 0)}, at), {}});
+    }
+    ptx::Operand start = address.base == ptx::Operand::Base::kRegister ? registerOperand(address.reg) : address;
+    if (address.base != ptx::Operand::Base::kRegister) start.kind = ptx::Operand::Kind::kVariable;
+    const ptx::RegId index = freshRegister(ptx::Type::kB32, "%index"), bit = freshRegister(ptx::Type::kB32, "%phase");
+    const auto compute = [&](std::vector<Insertion>& list, const char* opcode, ptx::RegId to, std::vector<ptx::Operand> from, const Copy& own) {
+      from.insert(from.begin(), registerOperand(to));
+      list.push_back({make(opcode, std::move(from), at), own});
+    };
+    const auto number = [](std::int64_t value) { return EditBuilder::immediate(value); };
+    compute(before_[at], "mov.u32", index, {start}, {});
+    if (address.base == ptx::Operand::Base::kRegister) compute(before_[at], "add.u32", index, {registerOperand(index), number(address.imm)}, {});
+    compute(before_[at], "shr.u32", index, {registerOperand(index), number(3)}, {});
+    compute(before_[at], "and.b32", index, {registerOperand(index), number(31)}, {});
+    compute(before_[at], "shr.u32", bit, {registerOperand(*phases_), registerOperand(index)}, {});
+    compute(before_[at], "and.b32", bit, {registerOperand(bit), number(1)}, {});
+    instructions()[at].operands[change.operand] = registerOperand(bit);
+    for (const Copy& copy : statements_.copiesOf(at)) {
+      if (at < copy.first || at > copy.last) continue;
+      compute(after_[copy.last], "shl.b32", bit, {number(1), registerOperand(index)}, copy);
+      compute(after_[copy.last], "xor.b32", *phases_, {registerOperand(*phases_), registerOperand(bit)}, copy);
+    }
+    return true;
+  }
+
   bool mapOperand(std::uint32_t at, const Change& change) {
     ptx::Operand& address = instructions()[at].operands[change.operand];
     const ptx::Instruction& map = instructions()[change.to];
     const bool is_plain = address.kind == ptx::Operand::Kind::kAddress && address.base == ptx::Operand::Base::kRegister && address.imm == 0;
     if (!is_plain || map.operands.size() != 3) return false;
     const ptx::RegId mapped = freshRegister(ptx::Type::kB32, "%mapped");
-    ptx::Instruction again = make(map.opcode, {registerOperand(mapped), registerOperand(address.reg), map.operands[2]}, at);
+    // An address that is mapped to another CTA is mapped anew.
+    const std::optional<std::uint32_t> definition = onlyDefinition(address.reg);
+    const bool is_mapped = definition && instructions()[*definition].opcode == map.opcode;
+    const ptx::Operand local = is_mapped ? instructions()[*definition].operands[1] : registerOperand(address.reg);
+    ptx::Instruction again = make(map.opcode, {registerOperand(mapped), local, map.operands[2]}, at);
     before_[at].push_back({std::move(again), {at, at}});
     address.reg = mapped;
     return true;
@@ -345,6 +371,7 @@ class Applier {
 
   const Statements& statements_;
   Edited result_;
+  std::optional<ptx::RegId> phases_;  ///< of the change at hand
   std::uint32_t size_;
   std::vector<std::vector<Insertion>> before_, after_;
   std::vector<bool> is_deleted_;

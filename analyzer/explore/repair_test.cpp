@@ -133,6 +133,51 @@ TEST(ApplyEditOperands, ImmediateIsReplacedAndFlipped) {
   EXPECT_FALSE(applyEdit(ran.program, statements, {{flip}, ""})) << "no such operand";
 }
 
+TEST(ApplyEditOperands, CopyIsSplitIntoPieces) {
+  const test::Ran ran = test::run("cp.async.cg.shared.global [%s+16], [%g], 16;\ncp.async.wait_all;\n");
+  const SourceText text{{}};
+  const Statements statements(ran.program, "", text);
+  Change split = change(Change::Kind::kSplitCopy, indexOf(ran.program.function, "cp.async.cg.shared.global"));
+  split.value = 8;
+  const auto after = applyEdit(ran.program, statements, {{split}, ""});
+  ASSERT_TRUE(after);
+  for (const std::int64_t piece : {0, 1}) {
+    const ptx::Instruction& copy = after->function.instructions[split.at + static_cast<std::uint32_t>(piece)];
+    EXPECT_EQ(copy.opcode, "cp.async.ca.shared.global");
+    EXPECT_EQ(copy.operands[0].imm, 16 + 8 * piece);
+    EXPECT_EQ(copy.operands[1].imm, 8 * piece);
+    EXPECT_EQ(copy.operands[2].imm, 8);
+  }
+}
+
+TEST(ApplyEditOperands, InsertedWaitPollsAgain) {
+  const test::Ran ran = test::run("mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n");
+  const SourceText text{{}};
+  const Statements statements(ran.program, "", text);
+  Change wait = change(Change::Kind::kWaitBefore, indexOf(ran.program.function, "bar.sync"), "mbarrier.try_wait.parity.shared.b64");
+  wait.to = indexOf(ran.program.function, "mbarrier.init.shared.b64");
+  wait.value = 1;
+  const auto after = applyEdit(ran.program, statements, {{wait}, ""});
+  ASSERT_TRUE(after);
+  const std::uint32_t poll = indexOf(after->function, "mbarrier.try_wait.parity.shared.b64");
+  EXPECT_EQ(after->function.instructions[poll].operands[2].imm, 1);
+  EXPECT_EQ(targetOf(after->function, poll + 1), poll);
+  EXPECT_EQ(after->function.instructions[poll + 2].opcode, "bar.sync");
+}
+
+TEST(ApplyEditOperands, InsertionForThoseWhoTakeABranch) {
+  const test::Ran ran = test::run(kLoop);
+  const SourceText text{{}};
+  const Statements statements(ran.program, "", text);
+  const std::uint32_t branch = indexOf(ran.program.function, "bra.uni");
+  const auto after = applyEdit(ran.program, statements, {{change(Change::Kind::kInsertTaken, branch, "cp.async.wait_all")}, ""});
+  ASSERT_TRUE(after);
+  const ptx::Instruction& inserted = after->function.instructions[branch];
+  EXPECT_EQ(inserted.opcode, "cp.async.wait_all");
+  ASSERT_TRUE(inserted.guard);
+  EXPECT_EQ(inserted.guard->reg, after->function.instructions[branch + 1].guard->reg);
+}
+
 std::vector<std::optional<diagnose::Repair>> repairsOf(const test::Ran& ran, std::vector<Input> inputs = {}) {
   if (inputs.empty()) inputs.push_back({ran.launch, machine::RunOptions{}, ran.names});
   std::vector<Repairer::Open> open;
@@ -207,6 +252,36 @@ TEST(Repair, WaitThatNeverWaitsIsNone) {
   const auto repair = repairOf("setp.eq.u32 %p2, %t, 0;\n@%p2 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\n"
                                "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n");
   EXPECT_FALSE(repair.has_value());
+}
+
+TEST(Repair, LeaversArriveFirst) {
+  const auto repair = repairOf("setp.eq.u32 %p2, %t, 0;\n@%p2 mbarrier.init.shared.b64 [bar], 64;\nbar.sync 0;\n"
+                               "setp.ge.u32 %p1, %t, 40;\n@%p1 bra END;\nmbarrier.arrive.shared.b64 _, [bar];\n"
+                               "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;\n@!%p3 bra WAIT;\n"
+                               "st.shared.u32 [%s], 0;\nld.shared.u32 %r1, [%s];\nst.global.u32 [%out], %r1;\nEND:\n");
+  ASSERT_TRUE(repair.has_value());
+}
+
+TEST(Repair, MisalignedCopyIsMadeInPieces) {
+  const auto repair = repairOf("cp.async.cg.shared.global [%s+4], [%g], 16;\n" + std::string(test::kCommit) + test::kWait);
+  ASSERT_TRUE(repair.has_value());
+  EXPECT_THAT(repair->description, HasSubstr("pieces of 4 bytes"));
+}
+
+TEST(Repair, RunThatGoesOnFurtherThanATryIsNoRefutation) {
+  // As many turns as there are blocks. With the other parity one input takes more steps than a try may.
+  const test::Ran ran = test::run(
+      "setp.eq.u32 %p2, %t, 0;\n@%p2 mbarrier.init.shared.b64 [bar], 32;\nbar.sync 0;\nmov.u32 %r1, 0;\nmov.u32 %r3, %nctaid.x;\n"
+      "LOOP:\nmbarrier.arrive.shared.b64 _, [bar];\nand.b32 %r2, %r1, 1;\nxor.b32 %r2, %r2, 1;\n"
+      "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], %r2;\n@!%p1 bra WAIT;\n"
+      "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p3, %r1, %r3;\n@%p3 bra LOOP;\n",
+      {.grid = {4, 1, 1}, .block = {32, 1, 1}});
+  machine::Launch longer = ran.launch;
+  longer.grid = {30'000, 1, 1};
+  const auto both = repairsOf(ran, {{ran.launch, {}, ran.names}, {longer, {}, ran.names}});
+  ASSERT_TRUE(both.front().has_value());
+  EXPECT_THAT(both.front()->description, HasSubstr("parity"));
+  EXPECT_FALSE(repairsOf(ran, {{longer, {}, ran.names}}).front().has_value()) << "some run has to come to its end";
 }
 
 TEST(Repair, OneThatLeavesNothingRepairsAllFindings) {

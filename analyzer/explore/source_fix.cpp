@@ -259,15 +259,23 @@ class Fixer {
     const std::optional<Piece> piece = operands_.valueOf(change.at, change.operand);
     const std::uint32_t line = lineOf(change.at);
     if (!piece || piece->line != line || !text_.isStatement(line) || text_.isLoop(line) || behindCondition(text_.code(line))) return false;
-    std::string name = "phase";
+    // A barrier of an array has the bit of its index.
+    const std::optional<std::string> barrier = operands_.addressOf(change.at, change.operand - 1);
+    if (!barrier) return false;
+    const std::size_t open = barrier->find('[');
+    const bool is_array = open != std::string::npos && barrier->ends_with(']');
+    const std::string index = is_array ? barrier->substr(open + 1, barrier->size() - open - 2) : std::string();
+    std::string name = is_array ? "phases" : "phase";
     while (text_.mentions(name)) name += "_bit";
     std::uint32_t head = line;
     while (head > 0 && text_.code(head).find("__global__") == std::string::npos) --head;
     while (head > 0 && head < line && !text_.code(head).ends_with("{")) ++head;
     if (head == 0 || head >= line) return false;
-    append(lines_[head].after, text_.indentOf(head) + "    uint32_t " + name + " = " + std::to_string(change.value) + ";");
-    append(lines_[line].after, text_.indentOf(line) + name + " ^= 1;");
-    return replacePiece(*piece, name);
+    const std::string start = change.value == 0 ? "0" : is_array ? "~0u" : "1";
+    append(lines_[head].after, text_.indentOf(head) + "    uint32_t " + name + " = " + start + ";");
+    const std::string shift = isIdentifier(index) ? index : "(" + index + ")";
+    append(lines_[line].after, text_.indentOf(line) + name + " ^= " + (is_array ? "1u << " + shift : "1") + ";");
+    return replacePiece(*piece, is_array ? "(" + name + " >> " + shift + ") & 1" : name);
   }
 
   // "map(x, rank)" for one argument makes "convert(y)" another "map(y, rank)".
@@ -280,7 +288,9 @@ class Fixer {
     if (open == std::string::npos || begin == std::string::npos || !from.ends_with(')') || !isIdentifier(from.substr(0, open))) return false;
     const auto parts = splitArguments(like, begin + 1);
     if (parts.size() != 2) return false;
-    const std::string inner = from.substr(open + 1, from.size() - open - 2), rank = like.substr(parts[1].first, parts[1].second - parts[1].first);
+    const auto own = splitArguments(from, open + 1);
+    if (own.empty() || own.size() > 2 || (own.size() == 2 && from.substr(0, open) != like.substr(0, begin))) return false;
+    const std::string inner = from.substr(own[0].first, own[0].second - own[0].first), rank = like.substr(parts[1].first, parts[1].second - parts[1].first);
     return replacePiece(*argument, like.substr(0, begin) + "(" + inner + ", " + rank + ")");
   }
 

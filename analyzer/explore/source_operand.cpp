@@ -55,6 +55,11 @@ std::optional<Piece> SourceOperands::valueOf(std::uint32_t at, std::uint32_t ope
   return argument ? std::optional(argument->piece) : std::nullopt;
 }
 
+std::optional<std::string> SourceOperands::addressOf(std::uint32_t at, std::uint32_t operand) const {
+  const std::optional<Argument> argument = argumentOf(at, operand, /*is_address=*/true);
+  return argument ? std::optional(text_.text(argument->piece)) : std::nullopt;
+}
+
 std::optional<SourceOperands::Argument> SourceOperands::argumentOf(std::uint32_t at, std::uint32_t operand, bool is_address) const {
   const SourceStack& stack = program_.stackOf(at);
   if (stack.empty()) return std::nullopt;

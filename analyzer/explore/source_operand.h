@@ -18,6 +18,8 @@ class SourceOperands {
 
   /// An argument of the call at the statement's own frame: the value of a register or an immediate.
   std::optional<Piece> valueOf(std::uint32_t at, std::uint32_t operand) const;
+  /// ... the address that it is computed from.
+  std::optional<std::string> addressOf(std::uint32_t at, std::uint32_t operand) const;
   /// The call of the file's waiting function for the phase with that parity of the mbarrier that an operand of `named`
   /// names. `line`: where it is to stand.
   std::optional<std::string> waitFor(std::uint32_t named, std::uint32_t operand, const std::string& poll, std::int64_t parity,

@@ -32,6 +32,9 @@ TEST(SourceText, ArgumentsOfACall) {
   EXPECT_THAT(argumentsOf("  wait<N - 1>();", "wait", /*is_template=*/true), ElementsAre("N - 1"));
   EXPECT_THAT(argumentsOf("  f(\"a, b\", g(1, 2));", "f"), ElementsAre("\"a, b\"", "g(1, 2)"));
   EXPECT_THAT(argumentsOf("  wait(1); wait(2);", "wait"), IsEmpty()) << "which of the two is not known";
+  const SourceText two = textOf("  f(at(a, 1), at(b, 2));");
+  ASSERT_EQ(two.arguments(1, "at", false, 15).size(), 2U) << "a column tells";
+  EXPECT_EQ(two.text(two.arguments(1, "at", false, 15)[0]), "b");
   EXPECT_THAT(argumentsOf("  bulk_wait(1);", "wait"), IsEmpty()) << "another name";
   EXPECT_THAT(argumentsOf("  wait(1,", "wait"), IsEmpty()) << "goes on in the next line";
 }

@@ -25,7 +25,8 @@ Statements::Statements(const machine::Program& program, std::string file, const 
 bool Statements::hasEffect(std::uint32_t instr) const {
   const ptx::Decoded& decoded = *program_.function.instructions[instr].decoded;
   const ptx::Effect& effect = decoded.effect;
-  if (decoded.space() == ptx::Space::kLocal) return false;  // of one thread, and for it alone
+  // Of one thread, and for it alone; or the same for all, and read wherever the compiler likes.
+  if (decoded.space() == ptx::Space::kLocal || decoded.space() == ptx::Space::kParam) return false;
   return !std::holds_alternative<ptx::Alu>(effect) && !std::holds_alternative<ptx::Opaque>(effect) &&
          !std::holds_alternative<ptx::Hint>(effect) && !std::holds_alternative<ptx::Collective>(effect);
 }
