@@ -275,7 +275,7 @@ TEST(Repair, RunThatGoesOnFurtherThanATryIsNoRefutation) {
       "LOOP:\nmbarrier.arrive.shared.b64 _, [bar];\nand.b32 %r2, %r1, 1;\nxor.b32 %r2, %r2, 1;\n"
       "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], %r2;\n@!%p1 bra WAIT;\n"
       "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p3, %r1, %r3;\n@%p3 bra LOOP;\n",
-      {.grid = {4, 1, 1}, .block = {32, 1, 1}});
+      {.block = {32, 1, 1}, .grid = {4, 1, 1}});
   machine::Launch longer = ran.launch;
   longer.grid = {30'000, 1, 1};
   const auto both = repairsOf(ran, {{ran.launch, {}, ran.names}, {longer, {}, ran.names}});
