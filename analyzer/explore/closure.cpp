@@ -25,7 +25,7 @@ std::vector<Condition> conditionsOf(symbolic::Terms& terms, const Decision& deci
   std::set<std::pair<TermId, bool>> known;
   machine::forEachLane(decision.lanes, [&](unsigned lane) {
     const Condition one{terms.ofLane(decision.condition, lane), (decision.truth & machine::laneBit(lane)) != 0};
-    if (!terms.isConstant(one.term) && known.emplace(one.term, one.holds).second) conditions.push_back(one);
+    if (!terms.isConstant(one.predicate) && known.emplace(one.predicate, one.holds).second) conditions.push_back(one);
   });
   return conditions;
 }
@@ -41,7 +41,7 @@ std::unique_ptr<ClosedLoop> LoopCloser::candidate(const PathLog& log, const mach
 // Accesses that this turn did not make: no later one may make them either.
 void LoopCloser::addNotMade(const ClosedLoop& loop, const Decision& decision, std::vector<Exit>& not_made) {
   for (const Condition& condition : conditionsOf(terms_, decision)) {
-    const bool is_open = condition.holds != decision.wants && terms_.contains(condition.term, loop.closure.turns);
+    const bool is_open = condition.holds != decision.wants && terms_.contains(condition.predicate, loop.closure.turns);
     if (is_open) not_made.push_back({condition, decision.instr});
   }
 }
@@ -61,12 +61,13 @@ std::optional<LoopCloser::Decisions> LoopCloser::decisionsOf(const ClosedLoop& l
     for (const Condition& condition : conditionsOf(terms_, decision)) {
       if (d < applied->decisions) {
         found.way_in.push_back(condition);
-      } else if (terms_.contains(condition.term, loop.closure.turns)) {
-        const bool is_inner = terms_.symbolsOf(condition.term).size() == 1;
+      } else if (terms_.contains(condition.predicate, loop.closure.turns)) {
+        const bool is_inner = terms_.symbolsOf(condition.predicate).size() == 1;
         (is_inner ? found.inner : found.exits).push_back({condition, decision.instr});
       }
     }
   }
+  found.way_in = solver_.shortened(std::move(found.way_in));
   return found;
 }
 
@@ -126,7 +127,7 @@ void LoopCloser::assumeTurnBefore(const ClosedLoop& loop) {
   const TermId turns = loop.closure.turns;
   const symbolic::Terms::Substitution before{{turns, terms_.subtract(turns, terms_.constant(1, 32))}};
   solver_.assume(seen(loop, terms_.less(terms_.constant(0, 32), turns, false)));
-  for (const Condition& condition : loop.continues) solver_.assume(seen(loop, terms_.substitute(condition.term, before)), condition.holds);
+  for (const Condition& condition : loop.continues) solver_.assume(seen(loop, terms_.substitute(condition.predicate, before)), condition.holds);
   assumeLongEnough(loop);
 }
 
@@ -167,7 +168,8 @@ bool LoopCloser::agreesAtSamples(const ClosedLoop& loop, TermId exit, TermId sym
     model[terms_[symbol].value] = value;
     return terms_.evaluate(exit, 0, model);
   };
-  for (std::uint64_t value = 0; value < 1200; value = value < 80 ? value + 1 : value + 37) {
+  for (std::uint64_t more = 0; more < 1200; more = more < 80 ? more + 1 : more + 37) {
+    const std::uint64_t value = loop.least + more;
     for (const std::uint64_t turns : {1ull, 2ull, 5ull}) {
       if (at(0, value) != at(turns, value + turns * distance)) return false;
     }
@@ -178,7 +180,7 @@ bool LoopCloser::agreesAtSamples(const ClosedLoop& loop, TermId exit, TermId sym
 // By bisection; the conditions need not be monotonic, the result is then merely not the least, and the proof fails.
 std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>& way_in) {
   const Solver::Scope scope(solver_);
-  for (const Condition& condition : way_in) solver_.assume(condition.term, condition.holds);
+  for (const Condition& condition : way_in) solver_.assume(condition.predicate, condition.holds);
   const symbolic::Term bounds = terms_[input];
   std::uint64_t low = bounds.low, high = bounds.high;
   while (low < high) {
@@ -202,16 +204,16 @@ std::uint64_t LoopCloser::leastValue(TermId input, const std::vector<Condition>&
 bool LoopCloser::holdsWith(const ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
   const Solver::Scope scope(solver_);
   assumeLongEnough(loop);
-  for (const Condition& condition : way_in) solver_.assume(seen(loop, condition.term), condition.holds);
+  for (const Condition& condition : way_in) solver_.assume(seen(loop, condition.predicate), condition.holds);
   for (const Exit& exit : exits) {
-    if (!isAsAtFirst(loop, exit.condition.term)) return false;
+    if (!isAsAtFirst(loop, exit.condition.predicate)) return false;
   }
-  for (const Exit& exit : exits) solver_.assume(atFirst(loop, exit.condition.term), exit.condition.holds);
+  for (const Exit& exit : exits) solver_.assume(atFirst(loop, exit.condition.predicate), exit.condition.holds);
   return solver_.follows(atLeast(loop.rest, loop.least + loop.distance)) == Answer::kYes;
 }
 
 bool LoopCloser::findShorter(ClosedLoop& loop, const std::vector<Exit>& exits, const std::vector<Condition>& way_in) {
-  const TermId exit = exits.front().condition.term;
+  const TermId exit = exits.front().condition.predicate;
   for (const TermId symbol : terms_.symbolsOf(exit)) {
     if (symbol == loop.closure.turns) continue;
     loop.least = leastValue(symbol, way_in);
@@ -245,13 +247,13 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
       }
     }
     for (const Exit& inner : decisions->inner) {
-      if (solver_.follows(inner.condition.term, inner.condition.holds) != Answer::kYes) {
+      if (solver_.follows(inner.condition.predicate, inner.condition.holds) != Answer::kYes) {
         return Obstacle{"what is decided here changes with the number of turns", inner.instr};
       }
       loop.continues.push_back(inner.condition);
     }
     for (const Exit& access : decisions->not_made) {
-      if (solver_.follows(access.condition.term, access.condition.holds) != Answer::kYes) {
+      if (solver_.follows(access.condition.predicate, access.condition.holds) != Answer::kYes) {
         return Obstacle{"an access is made here in some turns only", access.instr};
       }
     }
@@ -268,7 +270,7 @@ std::optional<Obstacle> LoopCloser::prove(ClosedLoop& loop, const PathLog& log) 
 void LoopCloser::assumeWayIn(const ClosedLoop& loop, const PathLog& log) {
   const auto decisions = decisionsOf(loop, log);
   if (!decisions) return;
-  for (const Condition& condition : decisions->way_in) solver_.assume(condition.term, condition.holds);
+  for (const Condition& condition : decisions->way_in) solver_.assume(condition.predicate, condition.holds);
 }
 
 std::optional<Obstacle> LoopCloser::proveWayIn(const ClosedLoop& loop, const PathLog& log) {
@@ -279,7 +281,7 @@ std::optional<Obstacle> LoopCloser::proveWayIn(const ClosedLoop& loop, const Pat
   {
     if (loop.input == 0) return obstacle;
     const Solver::Scope scope(solver_);
-    for (const Condition& condition : decisions->way_in) solver_.assume(condition.term, condition.holds);
+    for (const Condition& condition : decisions->way_in) solver_.assume(condition.predicate, condition.holds);
     if (solver_.follows(atLeast(loop.input, loop.least)) != Answer::kYes) return obstacle;
   }
   if (!holdsWith(loop, decisions->exits, decisions->way_in)) return obstacle;
@@ -295,14 +297,16 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
   const auto applied = std::find_if(log.applied.begin(), log.applied.end(), [&](const auto& entry) { return entry.closure == &loop.closure; });
   if (applied == log.applied.end()) return std::nullopt;
   const Solver::Scope scope(solver_);
-  std::vector<std::pair<Condition, std::uint32_t>> way_in;
+  std::vector<Exit> way_in;
+  std::vector<Condition> conditions;
   for (std::size_t d = 0; d < applied->decisions; ++d) {
     if (log.decisions[d].kind == Decision::Kind::kAccess) continue;
     for (const Condition& condition : conditionsOf(terms_, log.decisions[d])) {
-      solver_.assume(seen(loop, condition.term), condition.holds);
-      way_in.emplace_back(condition, log.decisions[d].instr);
+      way_in.push_back({condition, log.decisions[d].instr});
+      conditions.push_back(condition);
     }
   }
+  for (const Condition& condition : solver_.shortened(conditions)) solver_.assume(seen(loop, condition.predicate), condition.holds);
   assumeTurnBefore(loop);
   for (std::size_t d = applied->decisions; d < log.decisions.size(); ++d) {
     const Decision& decision = log.decisions[d];
@@ -310,21 +314,21 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
       std::vector<Exit> not_made;
       addNotMade(loop, decision, not_made);
       for (const Exit& access : not_made) {
-        if (solver_.follows(seen(loop, access.condition.term), access.condition.holds) != Answer::kYes) {
+        if (solver_.follows(seen(loop, access.condition.predicate), access.condition.holds) != Answer::kYes) {
           return Obstacle{"an access is made here after some numbers of turns only", access.instr};
         }
       }
       continue;
     }
     for (const Condition& condition : conditionsOf(terms_, decision)) {
-      if (!isAsAtFirst(loop, condition.term)) {
+      if (!isAsAtFirst(loop, condition.predicate)) {
         return Obstacle{"what is decided here changes with the number of turns of a loop before it", decision.instr};
       }
-      solver_.assume(seen(loop, condition.term), condition.holds);
+      solver_.assume(seen(loop, condition.predicate), condition.holds);
     }
   }
   for (const auto& [condition, instr] : way_in) {
-    if (solver_.follows(atFirst(loop, condition.term), condition.holds) != Answer::kYes) {
+    if (solver_.follows(atFirst(loop, condition.predicate), condition.holds) != Answer::kYes) {
       return Obstacle{"what was decided here, before a loop, does not go with fewer turns of it", instr};
     }
   }

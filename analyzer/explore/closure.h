@@ -21,10 +21,7 @@
 namespace handoff::explore {
 
 /// A condition of one lane.
-struct Condition {
-  symbolic::TermId term = 0;
-  bool holds = true;
-};
+using Condition = symbolic::Solver::Assumption;
 
 /// The conditions that a decision stands for.
 std::vector<Condition> conditionsOf(symbolic::Terms& terms, const machine::Decision& decision);

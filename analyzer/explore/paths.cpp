@@ -287,7 +287,7 @@ void Paths::expand(const Node& node, const PathLog& log) {
     if (isOutOfBudget()) return;
     if (index >= node.bound) turnRound(decision, index, log);
     for (const Condition& condition : conditionsOf(terms_, decision)) {
-      const TermId term = atFirstTurn(condition.term);
+      const TermId term = atFirstTurn(condition.predicate);
       if (!terms_.isConstant(term)) solver_.assume(term, condition.holds);
     }
     ++index;
@@ -303,7 +303,7 @@ void Paths::addAccesses(const PathLog& log, std::size_t end) {
     const Decision& access = log.decisions[d];
     if (access.kind != Decision::Kind::kAccess) continue;
     for (const Condition& condition : conditionsOf(terms_, access)) {
-      const TermId term = atFirstTurn(condition.term);
+      const TermId term = atFirstTurn(condition.predicate);
       if (terms_.isConstant(term)) continue;
       const TermId wanted = access.wants ? term : terms_.bitNot(term);
       if (condition.holds == access.wants || made_.contains(wanted)) continue;
@@ -318,7 +318,7 @@ void Paths::noteMade(const PathLog& log) {
   for (const Decision& access : log.decisions) {
     if (access.kind != Decision::Kind::kAccess) continue;
     for (const Condition& condition : conditionsOf(terms_, access)) {
-      const TermId term = atFirstTurn(condition.term);
+      const TermId term = atFirstTurn(condition.predicate);
       if (condition.holds == access.wants) made_.insert(access.wants ? term : terms_.bitNot(term));
     }
   }
@@ -366,8 +366,8 @@ Answer Paths::feasibleWith(TermId predicate) {
 
 void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog& log) {
   std::vector<Condition> conditions = conditionsOf(terms_, decision);
-  for (Condition& condition : conditions) condition.term = atFirstTurn(condition.term);
-  std::erase_if(conditions, [&](const Condition& c) { return terms_.isConstant(c.term); });
+  for (Condition& condition : conditions) condition.predicate = atFirstTurn(condition.predicate);
+  std::erase_if(conditions, [&](const Condition& c) { return terms_.isConstant(c.predicate); });
   if (conditions.empty()) return;
   const auto attempt = [&](auto&& assume) {
     const Solver::Scope other(solver_);
@@ -386,7 +386,7 @@ void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog
   };
   if (decision.kind == Decision::Kind::kValue) return turnOperand(decision, conditions, index, log);
   if (conditions.size() == 1) {
-    attempt([&] { solver_.assume(conditions.front().term, !conditions.front().holds); });
+    attempt([&] { solver_.assume(conditions.front().predicate, !conditions.front().holds); });
     return;
   }
   addLimit("threads may take different sides here: all of them, none, and a mix were run", decision.instr);
@@ -395,11 +395,11 @@ void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog
   for (const bool wanted : {true, false}) {
     if (allHold(wanted)) continue;
     attempt([&] {
-      for (const Condition& c : conditions) solver_.assume(c.term, wanted);
+      for (const Condition& c : conditions) solver_.assume(c.predicate, wanted);
     });
   }
   if (!allHold(true) && !allHold(false)) return;
-  attempt([&] { solver_.assume(terms_.equal(conditions.front().term, conditions.back().term), false); });
+  attempt([&] { solver_.assume(terms_.equal(conditions.front().predicate, conditions.back().predicate), false); });
 }
 
 // An operand: any other value in some lane, one after the other.
@@ -407,7 +407,7 @@ void Paths::turnOperand(const Decision& decision, std::vector<Condition> values,
   const Solver::Scope others(solver_);
   for (unsigned tried = 0; tried <= kMaxOperandValues; ++tried) {
     TermId all = terms_.constant(1, 1);
-    for (const Condition& c : values) all = terms_.bitAnd(all, c.holds ? c.term : terms_.bitNot(c.term));
+    for (const Condition& c : values) all = terms_.bitAnd(all, c.holds ? c.predicate : terms_.bitNot(c.predicate));
     solver_.assume(all, false);
     const Answer answer = solver_.isFeasible();
     if (answer == Answer::kNo) return;
@@ -420,11 +420,11 @@ void Paths::turnOperand(const Decision& decision, std::vector<Condition> values,
     symbolic::Model model = queue_.back().inputs;
     model.resize(terms_.symbols().size(), 0);
     for (Condition& c : values) {
-      const symbolic::Term term = terms_[c.term];
+      const symbolic::Term term = terms_[c.predicate];
       if (term.op == symbolic::TermOp::kEqual && terms_.isConstant(term.b)) {
         c = {terms_.equal(term.a, terms_.constant(terms_.evaluate(term.a, 0, model), terms_[term.a].width)), true};
       } else {
-        c.holds = terms_.evaluate(c.term, 0, model) != 0;
+        c.holds = terms_.evaluate(c.predicate, 0, model) != 0;
       }
     }
   }

@@ -255,6 +255,14 @@ void Solver::addRanges(const Ranges& ranges, Assumptions& assumptions) {
   }
 }
 
+Solver::Assumptions Solver::shortened(Assumptions assumptions) {
+  Assumptions rest = assumptions;
+  const std::optional<Ranges> ranges = takeRanges(rest);
+  if (!ranges) return assumptions;
+  addRanges(*ranges, rest);
+  return rest;
+}
+
 // kYes: their symbols in `model` get values that satisfy them.
 Solver::Answer Solver::ask(Assumptions assumptions, Model& model) {
   for (std::size_t i = model.size(); i < terms_.symbols().size(); ++i) model.push_back(terms_.symbols()[i].low);

@@ -26,6 +26,12 @@ namespace handoff::symbolic {
 class Solver {
  public:
   enum class Answer : std::uint8_t { kNo, kYes, kUnknown };
+  struct Assumption {
+    TermId predicate = 0;
+    bool holds = true;
+    friend auto operator<=>(const Assumption&, const Assumption&) = default;
+  };
+  using Assumptions = std::vector<Assumption>;
 
   /// `milliseconds`: for each question; one that takes longer is answered kUnknown.
   Solver(Terms& terms, unsigned milliseconds);
@@ -45,6 +51,9 @@ class Solver {
   /// Does the predicate follow from the assumptions? kUnknown is not "yes".
   Answer follows(TermId predicate, bool holds = true);
 
+  /// The same in few words: what is said of one symbol alone becomes bounds of it.
+  Assumptions shortened(Assumptions assumptions);
+
   /// Assumptions made during its life end with it.
   class Scope {
    public:
@@ -59,12 +68,6 @@ class Solver {
 
  private:
   struct Z3;
-  struct Assumption {
-    TermId predicate = 0;
-    bool holds = true;
-    friend auto operator<=>(const Assumption&, const Assumption&) = default;
-  };
-  using Assumptions = std::vector<Assumption>;
   using Ranges = std::map<TermId, Intervals>;  ///< by symbol
 
   bool isSatisfied(Valuation& values, const Assumption& assumption) const { return (values(assumption.predicate) != 0) == assumption.holds; }
