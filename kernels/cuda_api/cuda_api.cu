@@ -45,7 +45,7 @@ __device__ __forceinline__ void fenceBeforeRefill() {
 }
 
 /// Baseline: through registers.
-// handoff: launch block=256 grid=2 count=12345
+// handoff: launch block=256 grid=1 count=12345
 __global__ void __launch_bounds__(kThreads) foldSequential(const float* in, float* out, int count, float a, float b) {
   __shared__ alignas(16) float slot[kTile];
   const int tiles = (count + kTile - 1) / kTile;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads) foldSequential(const float* in, floa
 }
 
 /// Each thread copies its own chunks into a stage of the block's pipeline.
-// handoff: launch block=256 grid=2 count=12345
+// handoff: launch block=256 grid=1 count=12345
 __global__ void __launch_bounds__(kThreads) foldPipeline(const float* in, float* out, int count, float a, float b) {
   __shared__ alignas(16) float slots[kSlots][kTile];
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kSlots> state;
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads) foldPipeline(const float* in, float*
 }
 
 /// The block copies a tile as a whole; one barrier for each slot, and __syncthreads where a slot is given back.
-// handoff: launch block=256 grid=2 count=12345
+// handoff: launch block=256 grid=1 count=12345
 __global__ void __launch_bounds__(kThreads) foldBarrier(const float* in, float* out, int count, float a, float b) {
   using Barrier = cuda::barrier<cuda::thread_scope_block>;
   __shared__ alignas(16) float slots[kSlots][kTile];

@@ -50,7 +50,7 @@ __device__ __forceinline__ void storeReversed(const float* slot, float* out, int
 }
 
 /// Baseline: all threads copy, wait, and store.
-// handoff: launch block=192 grid=2 count=12345
+// handoff: launch block=192 grid=1 count=12345
 __global__ void __launch_bounds__(kThreads) reverseSequential(const float* in, float* out, int count) {
   __shared__ alignas(16) float slot[kTile];
   const int tiles = (count + kTile - 1) / kTile;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads) reverseSequential(const float* in, f
   }
 }
 
-// handoff: launch block=192 grid=2 count=12345
+// handoff: launch block=192 grid=1 count=12345
 __global__ void __launch_bounds__(kThreads) reverseHandedOver(const float* in, float* out, int count) {
   __shared__ alignas(16) float slots[kSlots][kTile];
   const int tiles = (count + kTile - 1) / kTile;

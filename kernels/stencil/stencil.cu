@@ -34,7 +34,7 @@ __device__ __forceinline__ void copyChunk(Row& slot, const float* in, const Exte
   const int column = static_cast<int>(blockIdx.x) * kStrip + (chunk - 1) * 4;
   const bool is_inside = row >= 0 && row < grid.rows && column >= 0 && column < grid.columns;
   const int valid = is_inside ? min(4, grid.columns - column) : 0;
-  const int near_row = max(0, min(row, grid.rows - 1)), near_column = max(0, min(column, grid.pitch - 4));
+  const int near_row = min(max(row, 0), grid.rows - 1), near_column = min(max(column, 0), grid.pitch - 4);
   const float* source = in + static_cast<std::int64_t>(near_row) * grid.pitch + near_column;
   copyAsyncPrefix(&slot.at[chunk], reinterpret_cast<const float4*>(source), bytesOf<float>(valid));
 }
@@ -63,7 +63,7 @@ __device__ __forceinline__ void computeRow(const Row& above, const Row& here, co
 }
 
 /// Baseline: three slots, and each row is waited for as soon as it is asked for.
-// handoff: launch block=128 grid=3x2 rows=100 columns=1301 pitch=1304
+// handoff: launch block=128 grid=1 rows=40 columns=301 pitch=304
 __global__ void __launch_bounds__(kThreads) stencilSequential(const float* in, float* out, int rows, int columns, int pitch,
                                                               float center, float side) {
   const Extents extents = {rows, columns, pitch};
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) stencilSequential(const float* in, f
   }
 }
 
-// handoff: launch block=128 grid=3x2 rows=100 columns=1301 pitch=1304
+// handoff: launch block=128 grid=1 rows=40 columns=301 pitch=304
 template <int kSlots>
 __global__ void __launch_bounds__(kThreads) stencilPipelined(const float* in, float* out, int rows, int columns, int pitch,
                                                              float center, float side) {

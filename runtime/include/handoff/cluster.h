@@ -7,6 +7,7 @@
 
 #include "handoff/bulk_copy.h"
 #include "handoff/ptx/cluster.h"
+#include "handoff/ptx/cluster_handoff.h"
 #include "handoff/transaction_barrier.h"
 
 namespace handoff {
@@ -43,9 +44,11 @@ class ClusterScope {
   __device__ __forceinline__ std::uint32_t blocks() const { return ptx::clusterBlocks(); }
 };
 
-/// Arrives at the barrier that lies where `barrier` does, in another block.
+/// Arrives at the barrier that lies where `barrier` does, in a block of the cluster. Publishes what this thread did to
+/// shared memory, and nothing it did to global memory: that would cost a wait until the whole device has seen it.
 __device__ __forceinline__ void arriveAt(const ClusterScope&, TransactionBarrier& barrier, Peer peer) {
-  ptx::mbarrierArriveCluster(ptx::mapa(barrier.address(), peer.rank()));
+  ptx::fenceReleaseShared();
+  ptx::mbarrierArriveClusterRelaxed(ptx::mapa(barrier.address(), peer.rank()));
 }
 
 /// Sends a dense range to where `shared_dst` lies in the peer, which is another block; its barrier, where `inbox` lies,

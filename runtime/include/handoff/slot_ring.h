@@ -174,7 +174,8 @@ class RingConsumer {
     const std::uint32_t lane = threadIdx.x % 32;
     if constexpr (Source::kBlocks > 1) {
       if (lane < Source::kBlocks) {
-        ptx::mbarrierArriveCluster(ptx::mapa(barriers_.empty[ready.slot()].address(), lane));
+        ptx::fenceReleaseShared();
+        ptx::mbarrierArriveClusterRelaxed(ptx::mapa(barriers_.empty[ready.slot()].address(), lane));
       }
     } else {
       if (lane == 0) barriers_.empty[ready.slot()].arrive();
