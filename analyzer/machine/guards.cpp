@@ -109,9 +109,11 @@ Guards::Side Guards::effectOf(OpIndex index) const {
     // What is stored may be loaded again where contents matter.
     if (!is_load && program_.needs_shared_contents && space != ptx::Space::kGlobal) return Side::kProtocol;
     if (!is_load && space == ptx::Space::kGlobal && !program_.has_async_copies) return Side::kSilent;
-    // A write hides the one before it from later checks: leaving it out is another matter than leaving out a read.
+    // A store hides the one before it from later checks: leaving it out is another matter than leaving out a read. A copy
+    // that does so is reported itself, unless all before it are ordered before the issuing thread at that place; then
+    // whoever is ordered after the copy is ordered after them without it, too.
     const bool is_read = is_load || std::holds_alternative<ptx::LdMatrix>(effect) || std::holds_alternative<ptx::WmmaLoad>(effect);
-    return is_read || space == ptx::Space::kGlobal ? Side::kAccess : Side::kProtocol;
+    return is_read || is_copy || space == ptx::Space::kGlobal ? Side::kAccess : Side::kProtocol;
   }
   return hasProtocolEffect(program_.instruction(op)) ? Side::kProtocol : Side::kSilent;
 }
