@@ -59,6 +59,7 @@ class ConflictReporter {
     diagnosis.edits = editsFor(run_, conflict_, cause_);
     diagnosis.last_event = conflict_.second.event;
     finding.is_use_in_flight = conflict_.second_reads;
+    if (conflict_.is_possible) makePossible(run_, finding, conflict_.data);
     return diagnosis;
   }
 
@@ -305,22 +306,26 @@ std::vector<Diagnosis> diagnose(const Run& run) {
   Collector collector(run);
   // Two writes that meet are mostly the consequence of a hand-over that is missing anyway.
   // And a refill that came too early is often met as an unordered read as well; the first name is the better one.
-  std::vector<const Conflict*> overlaps;
-  std::vector<std::pair<const Conflict*, Cause>> unordered;
-  for (const Conflict& conflict : run.outcome.conflicts) {
-    const auto cause = classify(conflict, run.outcome);
-    if (!cause) continue;
-    if (*cause == Cause::kOverlap) {
-      overlaps.push_back(&conflict);
-    } else if (*cause == Cause::kMissingBarrier) {
-      unordered.emplace_back(&conflict, *cause);
-    } else {
-      collector.add(conflict, *cause);
+  // What is only possible comes last, and explains nothing that is certain.
+  for (const bool is_possible : {false, true}) {
+    std::vector<const Conflict*> overlaps;
+    std::vector<std::pair<const Conflict*, Cause>> unordered;
+    for (const Conflict& conflict : run.outcome.conflicts) {
+      if (conflict.is_possible != is_possible) continue;
+      const auto cause = classify(conflict, run.outcome);
+      if (!cause) continue;
+      if (*cause == Cause::kOverlap) {
+        overlaps.push_back(&conflict);
+      } else if (*cause == Cause::kMissingBarrier) {
+        unordered.emplace_back(&conflict, *cause);
+      } else {
+        collector.add(conflict, *cause);
+      }
     }
-  }
-  for (const auto& [conflict, cause] : unordered) collector.add(*conflict, cause);
-  for (const Conflict* conflict : overlaps) {
-    if (!collector.isExplained(*conflict)) collector.add(*conflict, Cause::kOverlap);
+    for (const auto& [conflict, cause] : unordered) collector.add(*conflict, cause);
+    for (const Conflict* conflict : overlaps) {
+      if (!collector.isExplained(*conflict)) collector.add(*conflict, Cause::kOverlap);
+    }
   }
   std::vector<Diagnosis> result = collector.take();
   reportMisuses(run, result);

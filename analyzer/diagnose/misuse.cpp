@@ -42,6 +42,7 @@ class MisuseReporter {
                   : "";
     finding.witness = witnessOf(run_, misuse_.warp, misuse_.lanes, place);
     diagnosis.edits = editsFor(run_, misuse_);
+    if (misuse_.is_possible) makePossible(run_, finding, misuse_.data);
     return diagnosis;
   }
 
@@ -313,6 +314,7 @@ void reportMisuses(const Run& run, std::vector<Diagnosis>& result) {
   // A copy that some finding about waits is about needs no second one about the exit.
   const auto isAboutWaits = [](const Diagnosis& diagnosis) {
     const std::string& rule = diagnosis.finding.rule;
+    if (diagnosis.finding.severity == Severity::kPossible) return false;
     return rule == "missing-wait" || rule == "missing-commit" || rule == "insufficient-wait" ||
            rule == "barrier-only-handoff" || rule == "leaked-copy";
   };

@@ -37,4 +37,17 @@ Witness witnessOf(const Run& run, std::uint16_t warp, machine::LaneMask lanes, c
   return witness;
 }
 
+void makePossible(const Run& run, Finding& finding, const std::vector<machine::DataValue>& data) {
+  constexpr std::size_t kMaxShown = 3;
+  finding.severity = Severity::kPossible;
+  finding.message += " (the accesses may overlap: that depends on data not known before the launch)";
+  for (std::size_t i = 0; i < data.size() && i < kMaxShown; ++i) {
+    const SourceStack& stack = run.program.stackOf(data[i].instr);
+    const std::string value = std::to_string(data[i].value);
+    finding.related.push_back({"they overlap when the value from here is " + value, stack});
+    const std::string line = stack.empty() ? "" : " of line " + std::to_string(stack.back().pos.line);
+    finding.witness.parameters.emplace_back("the value" + line, value);
+  }
+}
+
 }  // namespace handoff::diagnose

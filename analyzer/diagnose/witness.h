@@ -12,6 +12,9 @@ Witness witnessOf(const Run& run, machine::Access first, machine::Access second,
 /// For findings about one event.
 Witness witnessOf(const Run& run, std::uint16_t warp, machine::LaneMask lanes, const std::string& place);
 
+/// The finding is about accesses that meet with these data, and need not with others.
+void makePossible(const Run& run, Finding& finding, const std::vector<machine::DataValue>& data);
+
 template <typename Predicate>
 machine::EventId lastOf(const Run& run, machine::EventId from, machine::EventId to, machine::Access by,
                         Predicate&& wanted) {

@@ -14,6 +14,7 @@
 #include "analyzer/explore/paths.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
+#include "analyzer/machine/data_terms.h"
 #include "analyzer/machine/machine.h"
 #include "analyzer/machine/used_reads.h"
 
@@ -45,6 +46,8 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
 
 /// For launches that the unit does not have.
 constexpr std::chrono::seconds kMaxSecondsAside(10);
+/// Paths on which threads are made to differ where data decide.
+constexpr unsigned kMaxMixedPaths = 16;
 
 class KernelAnalysis {
  public:
@@ -158,31 +161,41 @@ class KernelAnalysis {
     }
   }
 
-  machine::RunOptions runOptions(const machine::Program& program) const {
+  machine::RunOptions runOptions(const machine::Program& program) {
     machine::RunOptions options;
     // Without asynchronous copies only plain barriers are at stake; a short run says most of it.
     options.max_steps = program.has_async_copies ? options_.max_steps : options_.max_steps / 5;
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
+    options.questions = &questions_;
     return options;
   }
 
   void runBlock(const machine::Program& program, const Scenario& scenario, machine::PathLog& log) {
     machine::RunOptions options = runOptions(program);
     options.path = &log;
-    const bool is_assumed = runOnce(program, scenario, options);
+    const Assumed assumed = runOnce(program, scenario, options);
     options.path = nullptr;
     if (program.has_mbarrier_waits) {
       options.fail_first_polls = true;
       runOnce(program, scenario, options);
       options.fail_first_polls = false;
     }
-    if (!is_assumed) return;
-    options.take_unknown_branches = true;
-    runOnce(program, scenario, options);
+    if (!assumed.any) return;
+    options.unknown_branches = machine::UnknownBranches::kHoldEverywhere;
+    const bool by_thread = runOnce(program, scenario, options).by_thread || assumed.by_thread;
+    // Threads that part ways: on the first paths only, since every path is cut short by the assumption anyway.
+    if (!by_thread || ++mixed_paths_ > kMaxMixedPaths) return;
+    for (const machine::UnknownBranches mixed : machine::kMixedBranches) {
+      if (secondsSince(start_) > options_.max_seconds / 2) return;
+      options.unknown_branches = mixed;
+      runOnce(program, scenario, options);
+    }
   }
 
-  /// True when a branch was decided whose condition is not known.
-  bool runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
+  /// Whether a branch was decided whose condition is not known, and one that may differ by thread.
+  struct Assumed { bool any = false, by_thread = false; };
+
+  Assumed runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
     machine::Outcome outcome = machine::run(program, scenario.launch, options);
     options.path = nullptr;  // of this run only
@@ -196,7 +209,7 @@ class KernelAnalysis {
     if ((is_other_launch_ || is_explored_) && outcome.has_left_memory) {
       // Such sizes are not meant: the buffers are not made for them.
       addLimit({"with some sizes an access leaves its shared memory; what such sizes bring about is not reported", report_.pos});
-      return outcome.assumed_from != 0;
+      return {outcome.assumed_from != 0, outcome.assumed_by_thread};
     }
     if (is_other_launch_ || is_explored_) std::erase_if(outcome.misuses, isContract);
     const bool is_assumed = outcome.assumed_from != 0;
@@ -213,6 +226,10 @@ class KernelAnalysis {
         diagnosis.finding.severity = Severity::kNote;
         diagnosis.finding.message += " (on a path that was assumed for data not known before the launch)";
       }
+      if (diagnosis.finding.severity == Severity::kPossible) {
+        addLimit({"whether two accesses meet here depends on data that is not known before the launch",
+                  positionOf(program, unit_.file, diagnosis.primary_instr)});
+      }
       auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
       if (const auto [known, is_new] = seen_.try_emplace(std::move(key), Seen{report_.findings.size(), outcome.steps}); !is_new) {
         if (!is_other_launch_) preferShorter(known->second, diagnosis, outcome.steps);
@@ -224,7 +241,7 @@ class KernelAnalysis {
     }
     inputs_.push_back({scenario.launch, options, scenario.names});
     input_steps_.push_back(outcome.steps);
-    return is_assumed;
+    return {is_assumed, outcome.assumed_by_thread};
   }
 
   // Alignment and sizes of what lies in global memory are for the caller to see to: inputs that no launch has say nothing.
@@ -341,11 +358,13 @@ class KernelAnalysis {
   const frontend::KernelDecl* decl_ = nullptr;
   KernelReport report_;
   std::optional<machine::Program> whole_program_;
+  machine::DataQuestions questions_;
   std::vector<Input> inputs_;
   std::vector<std::uint64_t> input_steps_;  ///< length of the run with each
   std::vector<Limit> own_assumptions_;      ///< of the scenario, and limits of those before it
   std::vector<std::string> earlier_quantities_;  ///< of the scenarios before it
   bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false;
+  unsigned mixed_paths_ = 0;
   std::optional<Repairer> repairer_;
   std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Seen> seen_;  ///< by rule and both instructions

@@ -37,7 +37,9 @@ void Executor::meetBoundary() {
   }
   const std::size_t bytes = path_->boundaries.size() * live.size() * sizeof(Lanes);
   const bool keeps_words = path_->keeps_words && bytes < kMaxWordBytes;
+  ShapeHasher shapes(run_.data);  // one for all: whether two registers hold the same datum counts
   for (const PathLog::Register& reg : live) {
+    boundary.state = mix(boundary.state, dataShape(run_.cluster.warps[reg.warp], reg.slot, shapes));
     const Warp& warp = run_.cluster.warps[reg.warp];
     const Lanes& lanes = warp.registers[reg.slot];
     const symbolic::TermId term = termAt(warp, reg.slot);
@@ -56,6 +58,24 @@ void Executor::meetBoundary() {
   }
   if (path_->keeps_words) path_->registers_of.try_emplace(boundary.state, std::move(live));
   path_->boundaries.push_back(std::move(boundary));
+}
+
+// What is known of a register's unknown lanes is a part of the state. A term that is another one each time, as of an
+// address that moves on, would keep all states apart: it is given up.
+std::uint64_t Executor::dataShape(Warp& warp, Slot slot, ShapeHasher& shapes) {
+  const LaneMask unknown = warp.registers[slot].unknown & warp.live;
+  if (unknown == 0 || warp.data[slot] == symbolic::kConcrete) return 0;
+  if (warp.data_shapes.empty()) {
+    warp.data_shapes.resize(warp.data.size(), 0);
+    warp.has_moving_data.resize(warp.data.size(), false);
+  }
+  const symbolic::TermId term = run_.data.terms().ofLanes(warp.data[slot], unknown);
+  const std::uint64_t own = ShapeHasher(run_.data)(term);
+  if (warp.data_shapes[slot] != 0 && warp.data_shapes[slot] != own) warp.has_moving_data[slot] = true;
+  warp.data_shapes[slot] = own;
+  if (!warp.has_moving_data[slot]) return shapes(term);
+  warp.data[slot] = symbolic::kConcrete;
+  return 0;
 }
 
 // The state is met: for the first time, any number of periods may have passed before; one period later it has to be

@@ -57,13 +57,12 @@ void RaceChecker::noteCopy(Conflict& conflict, Part part) const {
 }
 
 void RaceChecker::report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced) {
+  if (candidates_ != nullptr) return candidates_->push_back({first, second, cell, reader_is_first, is_unfenced});
   const Event& a = run_.log()[first.event];
   const Event& b = run_.log()[second.event];
   const bool is_read_write = reader_is_first || second.reads;
-  int kind = reader_is_first ? 1 : is_read_write ? 2 : 3;
-  if (is_unfenced) kind += 4;
   const EventId reader = is_read_write ? (reader_is_first ? first.event : second.event) : 0;
-  const auto [known, is_new] = reported_.try_emplace({a.site, b.site, kind}, run_.outcome.conflicts.size());
+  const auto [known, is_new] = reported_.try_emplace(keyOf({first, second, cell, reader_is_first, is_unfenced}), run_.outcome.conflicts.size());
   if (!is_new) {
     Conflict& conflict = run_.outcome.conflicts[known->second];
     if (reader == 0 || std::find(conflict.reads.rbegin(), conflict.reads.rend(), reader) != conflict.reads.rend()) return;
@@ -115,6 +114,7 @@ void RaceChecker::judgeLaterReads() {
 
 // Two strong accesses without an order: what the reader gets depends on the schedule.
 void RaceChecker::noteStrongRace(EventId read) {
+  if (candidates_ != nullptr) return;
   const Op& op = run_.program.ops[run_.log()[read].op];
   if (op.dst_count == 0 || !run_.program.needs_shared_contents) return;
   const Arg& destination = run_.program.args[op.first_arg];

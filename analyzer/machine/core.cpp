@@ -15,7 +15,7 @@ void Core::addMisuse(const Step& step, Misuse misuse) {
   misuse.op = step.index;
   misuse.warp = step.warp.id;
   misuse.at = outcome_.log.end() - 1;
-  if (misused_.emplace(step.op.site, static_cast<int>(misuse.kind)).second) outcome_.misuses.push_back(misuse);
+  if (misused_.emplace(step.op.site, 2 * static_cast<int>(misuse.kind) + misuse.is_possible).second) outcome_.misuses.push_back(std::move(misuse));
 }
 
 void Core::notModelled(const Step& step) {
@@ -42,18 +42,20 @@ EventId Core::log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_
                            .is_strong = is_strong});
 }
 
-void Core::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask, symbolic::TermId term) {
+void Core::assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask, symbolic::TermId term,
+                  symbolic::TermId data) {
   if (destination.kind != Arg::Kind::kSlot || destination.slot == kNoSlot) return;
   if (!warp.terms.empty()) setTerm(warp, destination.slot, term, lanes, mask);
   Lanes& target = warp.registers[destination.slot];
   if (mask == kAllLanes) {
     target = lanes;
-    return;
+  } else {
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      if (mask & laneBit(lane)) target.word[lane] = lanes.word[lane];
+    }
+    target.unknown = (target.unknown & ~mask) | (lanes.unknown & mask);
   }
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    if (mask & laneBit(lane)) target.word[lane] = lanes.word[lane];
-  }
-  target.unknown = (target.unknown & ~mask) | (lanes.unknown & mask);
+  if ((lanes.unknown & mask) != 0) setData(warp, destination.slot, data, lanes.unknown & mask);
 }
 
 void Core::assignUnknown(Warp& warp, const Arg& destination, LaneMask mask) {
@@ -61,6 +63,7 @@ void Core::assignUnknown(Warp& warp, const Arg& destination, LaneMask mask) {
   const bool is_register = destination.kind == Arg::Kind::kSlot && destination.slot < warp.registers.size();
   if (is_register) {
     warp.registers[destination.slot].unknown |= mask;
+    setData(warp, destination.slot, symbolic::kConcrete, mask);
   }
   for (std::uint32_t i = 0; i < destination.count; ++i) {
     assignUnknown(warp, program_.args[destination.first + i], mask);

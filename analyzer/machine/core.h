@@ -36,8 +36,9 @@ class Core {
     return slot & kConstantBit ? program_.constants[slot & ~kConstantBit] : warp.registers[slot];
   }
   const Arg& arg(const Op& op, unsigned i) const { return program_.args[op.first_arg + i]; }
-  /// `term`: how the lanes' words depend on the inputs of the kernel.
-  void assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask, symbolic::TermId term = symbolic::kConcrete);
+  /// `term`: how the lanes' words depend on the inputs of the kernel; `data`: what the unknown ones are.
+  void assign(Warp& warp, const Arg& destination, const Lanes& lanes, LaneMask mask, symbolic::TermId term = symbolic::kConcrete,
+              symbolic::TermId data = symbolic::kConcrete);
   void assignUnknown(Warp& warp, const Arg& destination, LaneMask mask);
   /// Address words of an address operand (base + offset), in the space of the base.
   Lanes addressWords(const Warp& warp, const Arg& operand) const;
@@ -75,6 +76,31 @@ class Core {
   symbolic::TermId parameterTerms(const Lanes& addresses, LaneMask lanes, std::uint64_t offset, unsigned bytes, ptx::Type type,
                                   const Lanes& words);
 
+  // --- data that is not known (data.cpp) ---
+  /// The register as a term over unknown data, for these lanes; kConcrete when that is not followed.
+  symbolic::TermId dataTerm(const Step& step, Slot slot, LaneMask lanes);
+  void setData(Warp& warp, Slot slot, symbolic::TermId term, LaneMask mask);
+  /// The result of an operation with unknown lanes.
+  AluTerms aluData(const Step& step, ptx::AluOp alu, std::size_t sources);
+  symbolic::TermId partData(const Step& step, Slot whole, unsigned from, unsigned bits);
+  symbolic::TermId packedData(const Step& step, const Arg& parts, unsigned part_bits, unsigned bits);
+  /// What a load of unknown data brings into a register.
+  void assignLoaded(const Step& step, const Arg& destination, LaneMask mask);
+
+  /// A register at some moment.
+  struct SavedRegister {
+    Slot slot = 0;
+    Lanes words;
+    symbolic::TermId term = 0, data = 0;
+  };
+  SavedRegister savedRegister(const Warp& warp, Slot slot) const;
+  void save(const Warp& warp, const Arg& destination, std::vector<SavedRegister>& to) const;
+  void restore(Warp& warp, const SavedRegister& reg);
+  void chooseRegister(const Step& step, Slot slot, symbolic::TermId guard, const SavedRegister& then,
+                      const SavedRegister& otherwise, LaneMask lanes);
+  symbolic::TermId under(symbolic::TermId outer, symbolic::TermId condition);
+  LaneMask lanesThatMay(symbolic::TermId condition, LaneMask lanes);
+
   EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
   /// Keeps the first of its kind at each site.
   void addMisuse(const Step& step, Misuse misuse);
@@ -94,8 +120,11 @@ class Core {
   Lanes unknown_lanes_;
   PathLog* const path_;               ///< null: nobody asks
   std::optional<Guards> guards_;
+  /// What is run need not happen, and does so only under this condition (unknown.cpp); kConcrete: it happens.
+  symbolic::TermId condition_ = symbolic::kConcrete;
 
  private:
+  std::uint64_t presentValue(symbolic::TermId symbol) const;
   std::set<std::pair<std::uint32_t, int>> misused_;  ///< by site and kind
 };
 

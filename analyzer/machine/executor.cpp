@@ -48,12 +48,10 @@ Executor::Setup Executor::neededSetup() const {
 
 Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup)
     : Core(program, launch, options), setup_(std::move(setup)), needed_granule_(setup_.granule),
-      races_(run_, order_, setup_.tracked) {
+      races_(run_, order_, setup_.tracked), regions_(program), choices_(program, options.unknown_branches) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                   std::chrono::duration<double>(options.max_seconds));
-  silent_regions_.resize(program.ops.size());
-  silent_known_.resize(program.ops.size(), 0);
 }
 
 Outcome Executor::run() {
@@ -175,6 +173,7 @@ LaneMask Executor::guardedLanes(Warp& warp, std::size_t f, const Op& op, OpIndex
   if (unknown == 0 || is_branch) return holds & active;
   // A guarded instruction that only computes leaves an unknown result; one that acts is decided like a branch.
   const Step step{warp, f, op, index, unknown};
+  if (executeUnderUnknown(step)) return holds & active & ~unknown;
   const bool computes =
       std::holds_alternative<ptx::Alu>(op.decoded->effect) || std::holds_alternative<ptx::Opaque>(op.decoded->effect) ||
       std::holds_alternative<ptx::Collective>(op.decoded->effect);

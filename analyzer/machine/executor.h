@@ -9,7 +9,9 @@
 #include "analyzer/machine/core.h"
 #include "analyzer/machine/matrix_operand.h"
 #include "analyzer/machine/races.h"
+#include "analyzer/machine/regions.h"
 #include "analyzer/machine/tensor_boxes.h"
+#include "analyzer/machine/unknown_choices.h"
 #include "analyzer/machine/used_reads.h"
 
 namespace handoff::machine {
@@ -91,6 +93,7 @@ class Executor : private Core {
   Stuck stuckAt(const Warp& warp, const Fragment& fragment) const;
   bool isOverBudget();
   void meetBoundary();
+  std::uint64_t dataShape(Warp& warp, Slot slot, ShapeHasher& shapes);
   void applyClosure(const Closure& closure, const Boundary& boundary, const std::vector<PathLog::Register>& live);
   void progress() { ++progress_; }
 
@@ -98,11 +101,17 @@ class Executor : private Core {
   void branchTo(Warp& warp, std::size_t fragment, OpIndex target);
   void split(const Step& step, LaneMask taken, OpIndex target);
   LaneMask decideUnknown(const Step& step, LaneMask unknown);
-  bool skipSilentRegion(const Step& step, LaneMask unknown);
-  struct SilentRegion { bool is_silent = false; std::vector<Slot> written; };
-  const SilentRegion& silentRegion(OpIndex branch);
+  bool skipRegion(const Step& step, LaneMask unknown);
   void assignRank(const Step& step);
   void computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneMask active);
+
+  // --- unknown data (transfer/unknown.cpp) ---
+  LaneMask accessUnknown(const Step& step, const Arg& operand, std::uint32_t bytes, bool reads, bool writes);
+  void keepInside(const Step& step, const UnknownAccess& access, unsigned lane, std::uint64_t first, std::uint64_t last);
+  void overwriteUnknown(const Step& step, Cta& cta, const UnknownAccess& access);
+  bool executeUnderUnknown(const Step& step);
+  bool runPlainRegion(const Step& step);
+  void runSide(Warp& warp, OpIndex start, OpIndex end, OpIndex loop, LaneMask lanes);
 
   // --- memory (transfer/memory.cpp) ---
   struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
@@ -168,8 +177,7 @@ class Executor : private Core {
   Phase meantPhase(const Step& step, const MbarrierObject& object, unsigned lane) const;
   void expectBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);
   void deliverBytes(const Step& step, MbarrierObject& object, const Named& named, unsigned lane, std::int64_t bytes, EventId event);
-  void reportByteMismatches();
-  void wakePollers();
+  void reportByteMismatches(), wakePollers();
 
   // --- bulk copies and asynchronous stores (transfer/bulk.cpp, tensor.cpp, tensormap.cpp) ---
   struct BulkOperands;
@@ -206,11 +214,9 @@ class Executor : private Core {
   void readTensorOperand(const Step& step, EventId event, Cta& cta, std::uint64_t descriptor, const MatrixShape& shape);
   EventId startTensorOp(const Step& step);
   void tensorMultiply(const Step& step);
-  void tensorCopy(const Step& step);
-  void tensorCommit(const Step& step);
+  void tensorCopy(const Step& step), tensorCommit(const Step& step);
   void tensorMove(const Step& step, bool is_load);
-  void tensorAllocate(const Step& step);
-  void tensorFree(const Step& step);
+  void tensorAllocate(const Step& step), tensorFree(const Step& step);
   void reportTensorLeaks();
 
   // --- used_reads.cpp ---
@@ -229,8 +235,8 @@ class Executor : private Core {
   bool is_stopped_ = false;
   bool has_left_turn_ = false;                          ///< a loop's exit depended on the inputs: the others' turn
   std::chrono::steady_clock::time_point deadline_;
-  std::vector<SilentRegion> silent_regions_;
-  std::vector<std::uint8_t> silent_known_;
+  Regions regions_;
+  UnknownChoices choices_;
   std::set<OpIndex> out_of_range_;
   std::set<std::tuple<std::uint16_t, OpIndex, std::uint64_t, Phase>> failed_polls_;  ///< RunOptions::fail_first_polls
   std::vector<Access> undrained_;                       ///< bulk stores to global memory

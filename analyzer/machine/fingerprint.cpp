@@ -141,6 +141,9 @@ class Hasher {
     for (const Cta& cta : cluster_.ctas) {
       noteShadow(cta.shadow.get());
       noteShadow(cta.tensor_shadow.get());
+      for (const UnknownAccess& access : cta.unknown) {
+        forEachLane(access.lanes, [&](unsigned lane) { noteAccess({access.event, lane}); });
+      }
       for (const auto& [key, use] : cta.uses) {
         noteAccess({use.event, use.lane});
         if (use.has_barrier) ranks_.addPhase(use.barrier, use.phases);
@@ -299,6 +302,14 @@ class Hasher {
         add(StatePart::kShared, last_hash);
       }
     }
+    std::uint64_t unknown = 0;
+    for (const UnknownAccess& access : cta.unknown) {
+      std::uint64_t hash = mix(access.shape, (std::uint64_t{access.bytes} << 2) | (access.reads ? 2u : 0u) | (access.writes ? 1u : 0u));
+      forEachLane(access.lanes, [&](unsigned lane) { hash = mix(mix(hash, access.spans[lane].low), hashOf(Access{access.event, lane})); });
+      for (std::size_t i = 0; i < access.overwritten.size(); ++i) hash = access.overwritten[i] ? mix(hash, i) : hash;
+      unknown += hash;  // their order does not count
+    }
+    add(StatePart::kShared, unknown);
     std::uint64_t uses = 0;
     for (const auto& [key, use] : cta.uses) {
       std::uint64_t hash = mix(key.first * 2 + key.second, hashOf(Access{use.event, use.lane}));

@@ -37,7 +37,21 @@ struct Launch {
   std::uint32_t clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
 };
 
+class DataQuestions;
 class PathLog;
+
+/// Which way threads go at a branch, or a predicate, whose condition depends on data that the machine does not have. "First"
+/// is the first warp to ask, or the first lane of each warp; it only goes apart where the condition may differ by thread.
+enum class UnknownBranches : std::uint8_t {
+  kHoldNowhere, kHoldEverywhere,
+  kHoldInFirstWarp, kHoldInOtherWarps,
+  kHoldInFirstLane, kHoldInOtherLanes,   ///< not around operations that need the whole warp: there, as by warp
+  kHoldByTurns, kHoldByOtherTurns,       ///< everywhere, then nowhere, and so on
+};
+inline constexpr UnknownBranches kMixedBranches[] = {
+    UnknownBranches::kHoldInFirstWarp, UnknownBranches::kHoldInOtherWarps, UnknownBranches::kHoldInFirstLane,
+    UnknownBranches::kHoldInOtherLanes, UnknownBranches::kHoldByTurns, UnknownBranches::kHoldByOtherTurns,
+};
 
 struct RunOptions {
   std::uint64_t max_steps = 2'000'000;    ///< executed warp instructions
@@ -48,10 +62,11 @@ struct RunOptions {
   bool fail_first_polls = false;
   /// Only executes: for questions about values (used_reads.h).
   bool skip_races = false;
-  /// Which way a branch goes whose condition depends on data that the machine does not have.
-  bool take_unknown_branches = false;
+  UnknownBranches unknown_branches = UnknownBranches::kHoldNowhere;
   /// Where to note what the run decides on its inputs; null: nowhere.
   PathLog* path = nullptr;
+  /// Who answers questions about unknown data, and remembers the answers for further runs; null: the run itself.
+  DataQuestions* questions = nullptr;
 };
 
 }  // namespace handoff::machine

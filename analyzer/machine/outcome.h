@@ -9,6 +9,7 @@
 
 #include "analyzer/machine/copy_groups.h"
 #include "analyzer/machine/event.h"
+#include "analyzer/machine/unknown_access.h"
 #include "analyzer/ptx/types.h"
 
 namespace handoff::machine {
@@ -41,6 +42,9 @@ struct Conflict {
   /// When `first` is a copy: an mbarrier phase tracks it, but not one that the reader has waited for.
   bool is_tracked = false;
   bool has_cta_barrier = false;      ///< the issuer passed a CTA barrier between the copy and `second`
+  /// One of them goes by data that is not known: they meet with these values, and need not with others.
+  bool is_possible = false;
+  std::vector<DataValue> data;
 };
 
 /// A single operation that breaks a rule by itself.
@@ -75,6 +79,8 @@ struct Misuse {
   std::uint64_t value = 0, wanted = 0;  ///< meaning by kind: alignment, size, counts
   EventId other = 0;       ///< the event it disagrees with
   EventId at = 0;          ///< the last event before it was met
+  bool is_possible = false;  ///< as Conflict::is_possible
+  std::vector<DataValue> data{};
 };
 
 /// A thread that never goes on, and why.
@@ -111,6 +117,7 @@ struct Outcome {
   bool has_unmodelled = false;
   /// Events from here on came after such an instruction, or after a decision on data that is not known; 0: none did.
   EventId unmodelled_from = 0, assumed_from = 0;
+  bool assumed_by_thread = false;   ///< such a decision may differ by thread
   bool tracks_global = false;       ///< order in global memory was checked, for the addresses of this run
   bool has_left_memory = false;     ///< an access reached shared memory that the launch does not give
   bool was_stopped = false;         ///< the run used up its budget

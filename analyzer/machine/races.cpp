@@ -70,9 +70,9 @@ RaceChecker::Verdict RaceChecker::judgeAnew(Access first, Part part, const Secon
 void RaceChecker::readCell(Cell& cell, LaneMask lanes, const Second& second, bool is_recorded) {
   const EventId event = second.event;
   const Event& read = run_.log()[event];
-  const bool is_asked = asked_.event == event && asked_.lanes == lanes && asked_.write == cell.write;
+  const bool is_asked = candidates_ == nullptr && asked_.event == event && asked_.lanes == lanes && asked_.write == cell.write;
   if (cell.write != 0 && !is_asked) {
-    asked_ = {event, lanes, cell.write};
+    if (candidates_ == nullptr) asked_ = {event, lanes, cell.write};
     const Access writer{eventOf(cell.write), laneOf(cell.write)};
     if (read.is_strong && run_.log()[writer.event].is_strong) {
       const bool is_own = writer.event == event && writer.lane == lowestLane(lanes);
@@ -96,7 +96,7 @@ void RaceChecker::readCell(Cell& cell, LaneMask lanes, const Second& second, boo
         is_unordered = true;
         break;
       }
-      if (!is_unordered && !followed_.empty()) noteOrderedRead(cell.write, event, lanes);
+      if (!is_unordered && !followed_.empty() && candidates_ == nullptr) noteOrderedRead(cell.write, event, lanes);
     }
   }
   if (is_recorded) cell.reads = read_sets_.add(cell.reads, event, lanes);
@@ -130,6 +130,12 @@ void RaceChecker::checkAgainstReaders(const Cell& cell, const Second& second) {
   });
 }
 
+// Two ordinary writes may race; what a copy writes, or writes over, may not.
+bool RaceChecker::isOverwriteChecked(const Event& old, const Event& write, std::uint64_t address) const {
+  const bool both_strong = write.is_strong && old.is_strong && isAsyncProxy(write.kind) == isAsyncProxy(old.kind);
+  return (isCopy(write.kind) || isCopy(old.kind) || address >= kTensorBase) && !both_strong;
+}
+
 void RaceChecker::checkAgainstWriter(const Cell& cell, const Second& second) {
   const Access before{eventOf(cell.write), laneOf(cell.write)};
   const Event& write = run_.log()[second.event];
@@ -138,12 +144,10 @@ void RaceChecker::checkAgainstWriter(const Cell& cell, const Second& second) {
   const std::uint64_t key = run_.log().contentKeyOf(before.event, before.lane);
   const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy && key != 0 &&
                          key == run_.log().contentKeyOf(second.event, second.lane);
-  const bool is_checked = isCopy(write.kind) || isCopy(old.kind) || second.address >= kTensorBase;
-  const bool both_strong = write.is_strong && old.is_strong && isAsyncProxy(write.kind) == isAsyncProxy(old.kind);
-  if (!is_checked || is_repeat || both_strong) return;
+  if (!isOverwriteChecked(old, write, second.address) || is_repeat) return;
   const Verdict verdict = judge(before, Part::kWrite, second);
   if (verdict == Verdict::kFine) {
-    asked_write_ = {second.event, laneBit(second.lane), cell.write};
+    if (candidates_ == nullptr) asked_write_ = {second.event, laneBit(second.lane), cell.write};
     return;
   }
   report(before, second, cell, /*reader_is_first=*/false, verdict == Verdict::kUnfenced);
@@ -178,12 +182,14 @@ void RaceChecker::readShared(const Range& range, EventId event, bool is_recorded
   forEachShared(range, [&](Cell& cell, std::uint64_t at) {
     readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank, /*reads=*/true}, is_recorded);
   });
+  if (!range.cta->unknown.empty()) meetUnknown(range, event, /*writes=*/false);
 }
 
 void RaceChecker::writeShared(const Range& range, EventId event) {
   forEachShared(range, [&](Cell& cell, std::uint64_t at) {
     writeCell(cell, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank});
   });
+  if (!range.cta->unknown.empty()) meetUnknown(range, event, /*writes=*/true);
 }
 
 bool RaceChecker::isTracked(std::uint64_t address, GlobalAccess access) {

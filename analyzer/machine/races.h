@@ -33,6 +33,8 @@ class RaceChecker {
   /// `is_recorded`: whether later writes are to be checked against this read, too.
   void readShared(const Range& range, EventId event, bool is_recorded = true);
   void writeShared(const Range& range, EventId event);
+  /// An access of which only terms say what it touches: checked against all that it may meet, and kept for what comes.
+  void accessUnknown(Cta& cta, UnknownAccess access);
   /// What global memory is accessed for decides which buffers need a shadow (sharedBuffers).
   enum class GlobalAccess : std::uint8_t { kLoad, kStore, kAsyncRead, kAsyncWrite };
   void readGlobal(const Range& range, EventId event, GlobalAccess access);
@@ -65,11 +67,30 @@ class RaceChecker {
   Verdict judgeAnew(Access first, Part part, const Second& second) const;
   bool isOrdered(Access first, Part part, const Second& second) const;
   void report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced);
+  bool isOverwriteChecked(const Event& old, const Event& write, std::uint64_t address) const;
   void noteStrongRace(EventId read);
   void notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const;
   void noteCopy(Conflict& conflict, Part part) const;
   void noteOrderedRead(WriteId write, EventId read, LaneMask lanes);
   void judgeLaterReads();
+  // --- races_unknown.cpp ---
+  /// A pair that nothing orders, if the two meet.
+  struct Candidate {
+    Access first;
+    Second second;
+    Cell cell;
+    bool reader_is_first = false, is_unfenced = false;
+  };
+  void checkUnknownLane(Cta& cta, const UnknownAccess& access, unsigned lane);
+  void checkUnknownPair(Cta& cta, const UnknownAccess& first, const UnknownAccess& second);
+  void meetUnknown(const Range& range, EventId event, bool writes);
+  void meetUnknownLane(const UnknownAccess& access, unsigned lane, const Range& range, EventId event, bool writes);
+  void keepUnknown(Cta& cta, UnknownAccess access);
+  void reportPossible(const Candidate& candidate, DataQuestions::Found found);
+  void limitUndecided(EventId event, const DataQuestions::Found& found);
+  bool isReportedPossible(const Candidate& candidate) const;
+  std::tuple<std::uint32_t, std::uint32_t, int> keyOf(const Candidate& candidate) const;
+
   void limitUnknownSources();
   bool isTracked(std::uint64_t address, GlobalAccess access);
   template <typename Check> void forEachShared(const Range& range, Check&& check);
@@ -77,6 +98,8 @@ class RaceChecker {
 
   RunState& run_;
   const Order& order_;
+  std::vector<Candidate>* candidates_ = nullptr;  ///< where pairs go that would be reported otherwise
+  bool is_possible_ = false;                      ///< what is reported is possible, no more
   ReadSets read_sets_;
   const Buffers tracked_;
   std::array<Buffers, 4> accessed_;  ///< by GlobalAccess

@@ -2,10 +2,12 @@
 // What the parts of a run share: the inputs, the state of the cluster, what was found so far.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "analyzer/machine/data_terms.h"
 #include "analyzer/machine/launch.h"
 #include "analyzer/machine/outcome.h"
 #include "analyzer/machine/program.h"
@@ -21,6 +23,7 @@ struct RunState {
   const RunOptions& options;
   Cluster cluster;
   Outcome outcome;
+  DataTerms data;                                  ///< what is known of unknown data
 
   EventLog& log() { return outcome.log; }
   const EventLog& log() const { return outcome.log; }
@@ -37,7 +40,14 @@ struct RunState {
     if (limited_.emplace(reason, instr).second) outcome.limits.push_back({std::move(reason), instr});
   }
 
+  DataQuestions& questions() {
+    if (options.questions != nullptr) return *options.questions;
+    if (!own_questions_) own_questions_ = std::make_unique<DataQuestions>();
+    return *own_questions_;
+  }
+
  private:
+  std::unique_ptr<DataQuestions> own_questions_;
   std::set<std::pair<std::string, std::uint32_t>> limited_;
 };
 

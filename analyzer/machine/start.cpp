@@ -31,6 +31,7 @@ void Executor::initWarps() {
       warp.registers.resize(program_.register_count);
       for (Lanes& lanes : warp.registers) lanes.unknown = kAllLanes;  // PTX registers start undefined
       if (path_ != nullptr) warp.terms.assign(program_.register_count, symbolic::kConcrete);
+      warp.data.assign(program_.register_count, symbolic::kConcrete);
       warp.passes.resize(program_.ops.size(), 0);
       warp.local.resize(program_.local_bytes == 0 ? 0 : kWarpSize);
       for (Bytes& bytes : warp.local) bytes.resize(program_.local_bytes);

@@ -20,6 +20,7 @@
 #include "analyzer/machine/mbarrier.h"
 #include "analyzer/machine/program.h"
 #include "analyzer/machine/shadow.h"
+#include "analyzer/machine/unknown_access.h"
 #include "analyzer/symbolic/term.h"
 
 namespace handoff::machine {
@@ -81,6 +82,10 @@ struct Warp {
   std::vector<std::uint32_t> pending_mma;  ///< tcgen05 operations that no commit covers yet (EventLog::op)
   std::vector<Lanes> registers;
   std::vector<symbolic::TermId> terms;  ///< by register: how it depends on the inputs; empty when nobody asks
+  std::vector<symbolic::TermId> data;   ///< by register: its unknown lanes as terms over data; kConcrete: anything
+  /// By register, for meetBoundary: the shape of `data` when it was last met, and that it keeps changing.
+  std::vector<std::uint64_t> data_shapes;
+  std::vector<bool> has_moving_data;
   std::vector<Fragment> fragments;
   std::vector<Join> joins;
   std::vector<std::uint32_t> passes; ///< by op
@@ -135,6 +140,7 @@ struct Cta {
   std::map<std::uint64_t, MbarrierObject> mbarriers;  ///< by shared::cta address
   Bytes shared;                                     ///< from kSharedBase
   std::unique_ptr<Shadow> shadow;
+  std::vector<UnknownAccess> unknown;               ///< of shared memory, beside the shadow
   std::unique_ptr<Shadow> tensor_shadow;            ///< of tensor memory, from kTensorBase
   struct TensorColumns { std::uint32_t columns = 0; EventId event = 0; };
   std::map<std::uint64_t, TensorColumns> tensor_columns;  ///< allocated, by their first

@@ -276,4 +276,15 @@ TermId Terms::substitute(TermId id, const Substitution& substitution) {
   return visit(id, visit);
 }
 
+TermId Terms::copy(const Terms& from, TermId id, Substitution& known) {
+  if (id == kConcrete) return id;
+  if (const auto done = known.find(id); done != known.end()) return done->second;
+  const Term term = from[id];
+  const TermId result = term.op == TermOp::kConstant       ? constant(term.value, term.width)
+                        : term.op == TermOp::kLaneConstant ? lanes(from.laneWords(id), term.width)
+                                                           : rebuild(term, [&](TermId child) { return copy(from, child, known); });
+  known.emplace(id, result);
+  return result;
+}
+
 }  // namespace handoff::symbolic

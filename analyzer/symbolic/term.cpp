@@ -78,7 +78,7 @@ void Terms::boundShift(Term& term) const {
 
 void Terms::bound(Term& term) const {
   const std::uint64_t all = widthMask(term.width);
-  const Term &x = terms_[term.a], &y = terms_[term.b], &z = terms_[term.c];
+  const Term &x = terms_[term.a], &y = terms_[term.b];
   const auto set = [&](std::uint64_t low, std::uint64_t high) { term.low = low, term.high = high; };
   switch (term.op) {
     case TermOp::kSymbol: set(symbols_[term.value].low, symbols_[term.value].high); break;
@@ -116,9 +116,31 @@ void Terms::bound(Term& term) const {
     case TermOp::kTruncate:
       if (x.high <= all) set(x.low, x.high);
       break;
-    case TermOp::kChoose: set(std::min(y.low, z.low), std::max(y.high, z.high)); break;
+    case TermOp::kChoose: boundChoice(term); break;
     default: break;
   }
+}
+
+// A value that is chosen because it is the lesser or the greater one (minimum, maximum, clamp) is bounded by the other.
+void Terms::boundChoice(Term& term) const {
+  const Term& condition = terms_[term.a];
+  std::uint64_t then_low = terms_[term.b].low, then_high = terms_[term.b].high;
+  std::uint64_t else_low = terms_[term.c].low, else_high = terms_[term.c].high;
+  if (condition.op == TermOp::kUnsignedLess) {
+    const Term &less = terms_[condition.a], &more = terms_[condition.b];
+    if (condition.a == term.b) then_high = std::min(then_high, more.high - std::min<std::uint64_t>(more.high, 1));
+    if (condition.b == term.b) then_low = std::max(then_low, less.low + (less.low != widthMask(less.width)));
+    if (condition.a == term.c) else_low = std::max(else_low, more.low);
+    if (condition.b == term.c) else_high = std::min(else_high, less.high);
+  }
+  // Chosen where it is not negative.
+  const bool is_sign = condition.op == TermOp::kSignedLess && condition.a == term.c && terms_[condition.b].op == TermOp::kConstant &&
+                       terms_[condition.b].value < signBit(terms_[condition.b].width);
+  if (is_sign) {
+    else_low = std::max(else_low, terms_[condition.b].value);
+    else_high = std::min(else_high, signBit(term.width) - 1);
+  }
+  term.low = std::min(then_low, else_low), term.high = std::max(then_high, else_high);
 }
 
 // --- constructors ---

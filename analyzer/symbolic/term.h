@@ -96,6 +96,8 @@ class Terms {
   /// With some symbols replaced by terms of the same width.
   using Substitution = std::unordered_map<TermId, TermId>;
   TermId substitute(TermId id, const Substitution& substitution);
+  /// The term `id` of another store. `known`: what its terms are here; it must hold the symbols, and takes the rest.
+  TermId copy(const Terms& from, TermId id, Substitution& known);
 
   bool isConstant(TermId id) const { return terms_[id].op == TermOp::kConstant; }
   bool isConstant(TermId id, std::uint64_t value) const { return isConstant(id) && terms_[id].value == value; }
@@ -122,6 +124,7 @@ class Terms {
   TermId binary(TermOp op, TermId a, TermId b, unsigned width);
   void bound(Term& term) const;
   void boundShift(Term& term) const;
+  void boundChoice(Term& term) const;
   bool foldBinary(TermOp op, TermId a, TermId b, unsigned width, TermId& result);
   bool foldChoice(TermOp op, TermId a, TermId b, TermId& result);
   std::optional<std::int64_t> offsetOf(const Term& sum) const;

@@ -63,7 +63,7 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
     for (std::uint32_t i = 0; i < destination.count; ++i) {
       const unsigned part_bits = bits / destination.count;
       assign(step.warp, program_.args[destination.first + i], part(whole, i, part_bits), step.lanes,
-             partTerm(term, i * part_bits, part_bits));
+             partTerm(term, i * part_bits, part_bits), partData(step, first.slot, i * part_bits, part_bits));
     }
     return;
   }
@@ -73,7 +73,8 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
       parts.push_back(&value(step.warp, program_.args[first.first + i].slot));
     }
     const unsigned part_bits = bits / std::max(first.count, 1u);
-    return assign(step.warp, destination, packed(parts, part_bits), step.lanes, packedTerm(step, first, part_bits, bits));
+    return assign(step.warp, destination, packed(parts, part_bits), step.lanes, packedTerm(step, first, part_bits, bits),
+                  packedData(step, first, part_bits, bits));
   }
   std::array<const Lanes*, 6> sources{};
   std::array<Lanes, 6> changed;
@@ -89,8 +90,9 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   Lanes second;
   const Lanes result = evaluate(*op.decoded, effect.op, {sources.data(), count}, has_second ? &second : nullptr);
   const AluTerms terms = aluTerms(step, effect.op, {sources.data(), count});
-  assign(step.warp, destination, result, step.lanes, terms.first);
-  if (has_second) assign(step.warp, program_.args[destination.first], second, step.lanes, terms.second);
+  const AluTerms data = (result.unknown & step.lanes) != 0 ? aluData(step, effect.op, count) : AluTerms{};
+  assign(step.warp, destination, result, step.lanes, terms.first, data.first);
+  if (has_second) assign(step.warp, program_.args[destination.first], second, step.lanes, terms.second, data.second);
 }
 
 // A computation under a guard that depends on the inputs: both results, and a choice between them.

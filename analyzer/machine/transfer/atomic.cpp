@@ -81,9 +81,10 @@ void Executor::operator()(const ptx::Atomic&, const Step& step) {
   const unsigned a = addressOperand(step.op);
   const unsigned bytes = ptx::byteSize(step.op.decoded->type());
   if (a == step.op.arg_count || bytes == 0) return notModelled(step);
-  const auto parts = resolve(step, arg(step.op, a), step.op.decoded->space());
+  const LaneMask unknown = accessUnknown(step, arg(step.op, a), bytes * step.op.decoded->vector, /*reads=*/true, /*writes=*/true);
+  const Step known{step.warp, step.fragment, step.op, step.index, step.lanes & ~unknown};
   LaneMask done = 0;
-  for (const Resolved& part : parts) {
+  for (const Resolved& part : resolve(known, arg(step.op, a), step.op.decoded->space())) {
     if (part.space == Space::kShared) {
       atomicShared(step, part, bytes * step.op.decoded->vector);
       done |= part.lanes;

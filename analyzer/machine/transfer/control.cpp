@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Branches, divergence, calls, and what happens when a branch depends on data the machine does not have.
-#include <deque>
-#include <unordered_set>
 #include <variant>
 
 #include "analyzer/machine/executor.h"
@@ -14,8 +12,6 @@ namespace {
 /// A loop whose exit depends on unknown data runs this often before it is left: more turns than a ring of copies has
 /// slots, and two without copies.
 constexpr std::uint32_t kUnknownLoopPasses = 2, kUnknownRingPasses = 9;
-/// Larger regions are not searched for effects.
-constexpr std::size_t kMaxRegionOps = 20'000;
 
 // A failed assertion, or a time-out that gives up: straight from here to a trap, which ends the kernel.
 bool isDoomed(const Program& program, OpIndex at) {
@@ -73,71 +69,46 @@ LaneMask Executor::decideUnknown(const Step& step, LaneMask unknown) {
     if (taken_dies != rest_dies) return taken_dies ? 0 : unknown;
   }
   run_.noteAssumption();
-  bool holds = options_.take_unknown_branches;
+  const bool by_thread = choices_.mayDifferByThread(step.index);
+  const bool may_split_warp = by_thread && choices_.maySplitWarp(step.index);
+  outcome_.assumed_by_thread |= by_thread;
+  const std::string apart = !by_thread      ? ""
+                            : may_split_warp ? ", for a warp and for a lane apart, and by turns"
+                                             : ", for a warp apart, and by turns";
+  const LaneMask holds = choices_.lanes(step.index, step.warp.id, unknown);
   const bool leaves = step.op.leaves_loop_on_taken || step.op.leaves_loop_on_fallthrough;
   if (is_branch && leaves) {
     const std::uint32_t passes = program_.has_async_copies ? kUnknownRingPasses : kUnknownLoopPasses;
-    const bool leave_now = ++step.warp.passes[step.index] >= passes;
-    holds = step.op.leaves_loop_on_taken == leave_now;
+    // Who is held apart leaves early.
+    const bool is_mixed = options_.unknown_branches != UnknownBranches::kHoldNowhere &&
+                          options_.unknown_branches != UnknownBranches::kHoldEverywhere;
+    const bool leave_all = ++step.warp.passes[step.index] >= passes;
+    const LaneMask leaving = leave_all ? unknown : is_mixed ? holds : 0;
     addLimit("the loop's exit depends on data that is not known before the launch; it was left after " +
-                 std::to_string(passes) + " passes",
+                 std::to_string(passes) + " passes" + (by_thread ? ", and earlier" + apart : ""),
              step.op.instr);
-    return holds ? unknown : 0;
+    return step.op.leaves_loop_on_taken ? leaving : unknown & ~leaving;
   }
   addLimit(std::string(is_branch ? "the branch depends" : "the instruction's predicate depends") +
-               " on data that is not known before the launch; both values were tried for all threads alike",
+               " on data that is not known before the launch; both values were tried for all threads alike" + apart,
            step.op.instr);
-  return holds ? unknown : 0;
+  return holds;
 }
 
-const Executor::SilentRegion& Executor::silentRegion(OpIndex branch) {
-  SilentRegion& region = silent_regions_[branch];
-  if (silent_known_[branch]) return region;
-  silent_known_[branch] = 1;
-  const Op& op = program_.ops[branch];
-  if (op.reconverge == kNoOp) return region;
-  std::unordered_set<OpIndex> seen;
-  std::unordered_set<Slot> written;
-  std::deque<OpIndex> work{branch + 1, op.target};
-  const auto noteWrites = [&](const Arg& destination, const auto& self) -> void {
-    if (destination.kind == Arg::Kind::kSlot && destination.slot != kNoSlot) written.insert(destination.slot);
-    for (std::uint32_t i = 0; i < destination.count; ++i) self(program_.args[destination.first + i], self);
-  };
-  while (!work.empty()) {
-    const OpIndex at = work.front();
-    work.pop_front();
-    if (at == op.reconverge || !seen.insert(at).second) continue;
-    if (at >= program_.ops.size() || seen.size() > kMaxRegionOps) return region;
-    const Op& inner = program_.ops[at];
-    const ptx::Instruction& instr = program_.instruction(inner);
-    // Stores to global memory matter where they may meet the source of a copy.
-    const bool is_store = std::holds_alternative<ptx::Store>(inner.decoded->effect) &&
-                          (inner.decoded->space() != ptx::Space::kGlobal || program_.has_async_copies);
-    if (hasProtocolEffect(instr) || is_store || std::holds_alternative<ptx::BranchIndexed>(inner.decoded->effect)) {
-      return region;
-    }
-    for (std::uint32_t d = 0; d < inner.dst_count; ++d) noteWrites(arg(inner, d), noteWrites);
-    if (std::holds_alternative<ptx::Branch>(inner.decoded->effect)) {
-      work.push_back(inner.target);
-      if (inner.guard == kNoSlot) continue;
-    }
-    work.push_back(at + 1);
-  }
-  region.is_silent = true;
-  region.written.assign(written.begin(), written.end());
-  return region;
-}
-
-// Nothing between the branch and the place where its sides meet can touch the protocol: go there, forgetting what the
-// sides would have computed.
-bool Executor::skipSilentRegion(const Step& step, LaneMask unknown) {
+// Nothing between the branch and the place where its sides meet takes part in the protocol. Where nothing there touches
+// shared memory at all, what the sides would have computed is forgotten; but a few instructions are worth running.
+bool Executor::skipRegion(const Step& step, LaneMask unknown) {
+  constexpr std::size_t kWorthRunning = 32;
   const Fragment& fragment = step.warp.fragments[step.fragment];
-  if (unknown != fragment.lanes) return false;
-  const SilentRegion& region = silentRegion(step.index);
-  if (!region.is_silent) return false;
-  for (const Slot slot : region.written) step.warp.registers[slot].unknown |= fragment.lanes;
-  branchTo(step.warp, step.fragment, step.op.reconverge);
-  return true;
+  const Region& region = regions_.at(step.index);
+  const bool is_long = region.is_loop || region.size > kWorthRunning;
+  if (region.is_silent && (is_long || !region.is_plain)) {
+    if (unknown != fragment.lanes) return false;
+    for (const Slot slot : region.written) assignUnknown(step.warp, {.kind = Arg::Kind::kSlot, .slot = slot}, fragment.lanes);
+    branchTo(step.warp, step.fragment, step.op.reconverge);
+    return true;
+  }
+  return runPlainRegion(step);
 }
 
 void Executor::operator()(const ptx::Branch&, const Step& step) {
@@ -146,7 +117,7 @@ void Executor::operator()(const ptx::Branch&, const Step& step) {
   const LaneMask unknown = value(step.warp, step.op.guard).unknown & lanes;
   LaneMask taken = step.lanes & ~unknown;
   if (unknown != 0) {
-    if (skipSilentRegion(step, unknown)) return;
+    if (skipRegion(step, unknown)) return;
     taken |= decideUnknown(step, unknown);
   }
   split(step, taken, step.op.target);

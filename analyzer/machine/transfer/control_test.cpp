@@ -201,7 +201,7 @@ TEST(UnknownBranch, RegionWithACopyIsALimitAndOneSideRuns) {
   EXPECT_THAT(test::limitsOf(ran), ElementsAre(HasSubstr("branch depends on data")));
   EXPECT_EQ(test::probesOf(ran).size(), 1u);
   RunOptions other;
-  other.take_unknown_branches = true;
+  other.unknown_branches = UnknownBranches::kHoldEverywhere;
   EXPECT_EQ(test::probesOf(test::run(statements, {.options = other})).size(), 0u);
 }
 

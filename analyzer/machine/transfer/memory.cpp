@@ -189,7 +189,8 @@ void Executor::loadShared(const Step& step, const Resolved& part, unsigned eleme
     });
     step.warp.has_polled_flag = true;
   }
-  if (!program_.needs_shared_contents) return assignUnknown(step.warp, arg(step.op, 0), part.lanes);
+  if (!program_.needs_shared_contents) return assignLoaded(step, arg(step.op, 0), part.lanes);
+  assignLoaded(step, arg(step.op, 0), part.lanes);
   for (std::size_t e = 0; e < destinations.size(); ++e) {
     Lanes out;
     out.unknown = part.lanes;
@@ -200,7 +201,7 @@ void Executor::loadShared(const Step& step, const Resolved& part, unsigned eleme
       out.word[lane] = signedWord(word, decoded.type());
       out.unknown &= ~laneBit(lane);
     });
-    assign(step.warp, *destinations[e], out, part.lanes);
+    assign(step.warp, *destinations[e], out, part.lanes & ~out.unknown);
   }
 }
 
@@ -249,14 +250,16 @@ void Executor::loadGlobal(const Step& step, const Resolved& part, unsigned bytes
 void Executor::operator()(const ptx::Load&, const Step& step) {
   const Space space = step.op.decoded->space();
   const bool is_ignored = space == Space::kGlobal && !program_.has_bulk_stores;
-  if (is_ignored || space == Space::kTex) return forgetDestinations(step);
+  if (is_ignored || space == Space::kTex) return assignLoaded(step, arg(step.op, 0), step.lanes);
   const unsigned a = addressOperand(step.op, 1);
   if (a == step.op.arg_count) return notModelled(step);
   const unsigned bytes = ptx::byteSize(step.op.decoded->type());
   if (bytes == 0) return notModelled(step);
-  const auto parts = resolve(step, arg(step.op, a), space);
-  LaneMask done = 0;
-  for (const Resolved& part : parts) {
+  const LaneMask unknown = accessUnknown(step, arg(step.op, a), bytes * step.op.decoded->vector, /*reads=*/true, /*writes=*/false);
+  if (unknown != 0) assignLoaded(step, arg(step.op, 0), unknown);
+  const Step known{step.warp, step.fragment, step.op, step.index, step.lanes & ~unknown};
+  LaneMask done = unknown;
+  for (const Resolved& part : resolve(known, arg(step.op, a), space)) {
     done |= part.lanes;
     switch (part.space) {
       case Space::kShared: loadShared(step, part, bytes); break;
@@ -265,12 +268,12 @@ void Executor::operator()(const ptx::Load&, const Step& step) {
       case Space::kConst: loadPrivate(step, part, bytes); break;
       case Space::kGlobal:
         loadGlobal(step, part, bytes * step.op.decoded->vector);
-        assignUnknown(step.warp, arg(step.op, 0), part.lanes);
+        assignLoaded(step, arg(step.op, 0), part.lanes);
         break;
-      default: assignUnknown(step.warp, arg(step.op, 0), part.lanes);
+      default: assignLoaded(step, arg(step.op, 0), part.lanes);
     }
   }
-  if (done != step.lanes) assignUnknown(step.warp, arg(step.op, 0), step.lanes & ~done);
+  if (done != step.lanes) assignLoaded(step, arg(step.op, 0), step.lanes & ~done);
 }
 
 void Executor::operator()(const ptx::Store&, const Step& step) {
@@ -278,7 +281,9 @@ void Executor::operator()(const ptx::Store&, const Step& step) {
   const unsigned bytes = ptx::byteSize(step.op.decoded->type());
   if (bytes == 0 || step.op.arg_count < 2 || arg(step.op, 0).kind != Arg::Kind::kAddress) return notModelled(step);
   const auto count = static_cast<unsigned>(elements(arg(step.op, 1)).size());
-  for (const Resolved& part : resolve(step, arg(step.op, 0), space)) {
+  const LaneMask unknown = accessUnknown(step, arg(step.op, 0), bytes * count, /*reads=*/false, /*writes=*/true);
+  const Step known{step.warp, step.fragment, step.op, step.index, step.lanes & ~unknown};
+  for (const Resolved& part : resolve(known, arg(step.op, 0), space)) {
     switch (part.space) {
       case Space::kShared: storeShared(step, part, bytes); break;
       case Space::kLocal:
