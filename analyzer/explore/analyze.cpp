@@ -303,7 +303,8 @@ class KernelAnalysis {
     std::vector<std::size_t> owner;
     for (std::size_t i = 0; i < outcome.conflicts.size(); ++i) {
       const machine::Conflict& conflict = outcome.conflicts[i];
-      if (conflict.reads.empty() || conflict.has_more) continue;
+      // A region that data decide on may be another one in the whole program, and its reads may count differently.
+      if (conflict.reads.empty() || conflict.has_more || conflict.is_possible) continue;
       owner.push_back(i);
       auto& group = reads.emplace_back();
       for (const machine::EventId id : conflict.reads) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/machine/alu.h"
 #include "analyzer/machine/core.h"
 
 namespace handoff::machine {
@@ -91,7 +92,13 @@ AluTerms Core::aluData(const Step& step, ptx::AluOp alu, std::size_t count) {
     if (source.is_negated) ids[i] = terms.bitNot(terms.resize(ids[i], 1));
   }
   const auto result = evaluateTerms(terms, *step.op.decoded, alu, {ids.data(), count});
-  if (!result) return {};
+  if (!result) {
+    // Counts of bits have a bound, if no term.
+    const bool is_count = alu == ptx::AluOp::kPopc || alu == ptx::AluOp::kClz;
+    const TermId datum = is_count ? run_.data.fresh(32, step.op.instr) : kConcrete;
+    if (datum == kConcrete) return {};
+    return {terms.bitAnd(datum, terms.constant(2 * bitWidth(step.op.decoded->type()) - 1, 32)), kConcrete};
+  }
   return {run_.data.orFresh(result->first, step.op.instr), run_.data.orFresh(result->second, step.op.instr)};
 }
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdicts of kernels that look things up in shared memory at places that data give.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyzer/explore/analyze.h"
+#include "analyzer/test_support/ptx_kernel.h"
+
+namespace handoff::explore {
+namespace {
+
+using diagnose::KernelReport;
+using diagnose::Severity;
+using diagnose::Verdict;
+
+/// A copy into `ring` in each turn, in flight while a word of `table`, which lies before it, is looked up; %r5 is the number of
+/// the turn, %r8 a word from memory.
+KernelReport check(const std::string& index) {
+  const std::string text = R"(.version 8.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)
+.reqntid 32, 1, 1
+{
+.shared .align 16 .b8 all[2048];
+.reg .pred %p<4>;
+.reg .b32 %r<32>;
+.reg .b64 %d<8>;
+ld.param.u64 %d1, [k_param_0];
+ld.param.u32 %r1, [k_param_1];
+mov.u32 %r2, all;
+mov.u32 %r3, %tid.x;
+shl.b32 %r4, %r3, 4;
+add.u32 %r4, %r4, %r2;
+mov.u32 %r5, 0;
+setp.lt.s32 %p1, %r1, 1;
+@%p1 bra END;
+LOOP:
+cp.async.cg.shared.global [%r4+1024], [%d1], 16;
+cp.async.commit_group;
+ld.global.u32 %r8, [%d1];
+)" + index + R"(
+shl.b32 %r10, %r9, 2;
+add.u32 %r10, %r10, %r2;
+ld.shared.u32 %r11, [%r10];
+cp.async.wait_group 0;
+bar.sync 0;
+add.s32 %r5, %r5, 1;
+setp.lt.s32 %p2, %r5, %r1;
+@%p2 bra LOOP;
+END:
+ret;
+}
+)";
+  frontend::Unit unit;
+  unit.file = "k.cu";
+  unit.module = std::move(*test::parseModule(text));
+  frontend::KernelDecl decl;
+  decl.name = "k";
+  decl.pos = {"k.cu", 20, 1};
+  decl.fields = {{.name = "in", .param = 0, .offset = 0, .size = 8, .kind = frontend::ParamField::Kind::kPointer},
+                 {.name = "K", .param = 1, .offset = 0, .size = 4, .kind = frontend::ParamField::Kind::kInteger}};
+  unit.kernels.push_back(decl);
+  Options options;
+  options.try_repairs = false;
+  std::vector<KernelReport> kernels = analyze(unit, options);
+  EXPECT_EQ(kernels.size(), 1u);
+  return kernels.empty() ? KernelReport() : std::move(kernels[0]);
+}
+
+TEST(UnknownData, WithinTheTableIsVerified) {
+  for (const char* index : {"and.b32 %r9, %r8, 255;", "min.u32 %r9, %r8, 255;", "shr.u32 %r9, %r8, 24;"}) {
+    const KernelReport kernel = check(index);
+    EXPECT_EQ(kernel.verdict, Verdict::kVerified) << index;
+    EXPECT_TRUE(kernel.findings.empty()) << index;
+  }
+}
+
+TEST(UnknownData, BeyondTheTableIsPossibleAndNeverVerified) {
+  for (const char* index : {"and.b32 %r9, %r8, 511;", "min.u32 %r9, %r8, 256;"}) {
+    const KernelReport kernel = check(index);
+    EXPECT_EQ(kernel.verdict, Verdict::kBounded) << index;
+    EXPECT_FALSE(kernel.limits.empty()) << index;
+    ASSERT_FALSE(kernel.findings.empty()) << index;
+    EXPECT_EQ(kernel.findings[0].severity, Severity::kPossible) << index;
+    EXPECT_EQ(kernel.findings[0].rule, "missing-wait") << index;
+    EXPECT_THAT(kernel.findings[0].witness.parameters,
+                testing::Contains(testing::Pair(testing::StartsWith("the value"), testing::_)));
+  }
+}
+
+// A closed loop stands for all its turns: what goes wrong in a late one must keep it open.
+TEST(UnknownData, IndexThatMovesWithTheLoopIsNotVerified) {
+  EXPECT_NE(check("and.b32 %r9, %r8, 127;\nshr.u32 %r12, %r5, 8;\nadd.u32 %r9, %r9, %r12;").verdict, Verdict::kVerified);
+  EXPECT_NE(check("and.b32 %r9, %r8, 127;\nshr.u32 %r12, %r5, 20;\nshl.b32 %r12, %r12, 8;\nor.b32 %r9, %r9, %r12;").verdict, Verdict::kVerified);
+}
+
+TEST(UnknownData, IndexBoundedByAParameterIsNotVerified) {
+  const KernelReport kernel = check("min.u32 %r9, %r8, %r1;");
+  EXPECT_EQ(kernel.verdict, Verdict::kBounded);
+  EXPECT_FALSE(kernel.limits.empty());
+}
+
+}  // namespace
+}  // namespace handoff::explore
