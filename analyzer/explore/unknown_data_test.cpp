@@ -63,6 +63,7 @@ ret;
   unit.kernels.push_back(decl);
   Options options;
   options.try_repairs = false;
+  options.max_seconds = 20;  // a loop that stays open is tried for as long as there is time
   std::vector<KernelReport> kernels = analyze(unit, options);
   EXPECT_EQ(kernels.size(), 1u);
   return kernels.empty() ? KernelReport() : std::move(kernels[0]);
