@@ -29,6 +29,12 @@ using diagnose::Verdict;
 
 namespace {
 
+/// Whether the inputs decide on accesses.
+bool hasAccesses(const machine::PathLog& log) {
+  return std::any_of(log.decisions.begin(), log.decisions.end(),
+                     [](const machine::Decision& decision) { return decision.kind == machine::Decision::Kind::kAccess; });
+}
+
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -198,6 +204,7 @@ class KernelAnalysis {
   Assumed runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
     machine::Outcome outcome = machine::run(program, scenario.launch, options);
+    const bool has_accesses = options.path != nullptr && hasAccesses(*options.path);
     options.path = nullptr;  // of this run only
     dropUnusedReads(scenario, options, outcome, program);
     report_.warp_instructions += outcome.steps;
@@ -205,6 +212,10 @@ class KernelAnalysis {
     const bool is_quantified = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return i.is_free; });
     if (outcome.tracks_global && is_quantified) {
       addLimit({"the order of copies and stores in global memory was checked for the runs made, not for all sizes", report_.pos});
+    }
+    if (outcome.has_repeated_copies && has_accesses) {
+      // Of two such copies the later one stands for both, and where it is left out, the other one was not looked at.
+      addLimit({"threads copy the same bytes to the same place, of which some sizes leave out some", report_.pos});
     }
     if ((is_other_launch_ || is_explored_) && outcome.has_left_memory) {
       // Such sizes are not meant: the buffers are not made for them.

@@ -38,11 +38,12 @@ std::unique_ptr<ClosedLoop> LoopCloser::candidate(const PathLog& log, const mach
   return loop;
 }
 
-// Accesses that this turn did not make: no later one may make them either.
+// Accesses that were not made, though other numbers of turns, or the inputs that ask for them, may make them.
 void LoopCloser::addNotMade(const ClosedLoop& loop, const Decision& decision, std::vector<Exit>& not_made) {
   for (const Condition& condition : conditionsOf(terms_, decision)) {
-    const bool is_open = condition.holds != decision.wants && terms_.contains(condition.predicate, loop.closure.turns);
-    if (is_open) not_made.push_back({condition, decision.instr});
+    if (condition.holds == decision.wants) continue;
+    const bool changes = loop.input != 0 && seen(loop, condition.predicate) != atFirst(loop, condition.predicate);
+    if (changes || terms_.contains(condition.predicate, loop.closure.turns)) not_made.push_back({condition, decision.instr});
   }
 }
 
@@ -308,16 +309,11 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
   }
   for (const Condition& condition : solver_.shortened(conditions)) solver_.assume(seen(loop, condition.predicate), condition.holds);
   assumeTurnBefore(loop);
+  std::vector<Exit> not_made;
   for (std::size_t d = applied->decisions; d < log.decisions.size(); ++d) {
     const Decision& decision = log.decisions[d];
     if (decision.kind == Decision::Kind::kAccess) {
-      std::vector<Exit> not_made;
       addNotMade(loop, decision, not_made);
-      for (const Exit& access : not_made) {
-        if (solver_.follows(seen(loop, access.condition.predicate), access.condition.holds) != Answer::kYes) {
-          return Obstacle{"an access is made here after some numbers of turns only", access.instr};
-        }
-      }
       continue;
     }
     for (const Condition& condition : conditionsOf(terms_, decision)) {
@@ -325,6 +321,12 @@ std::optional<Obstacle> LoopCloser::proveWayOut(const ClosedLoop& loop, const Pa
         return Obstacle{"what is decided here changes with the number of turns of a loop before it", decision.instr};
       }
       solver_.assume(seen(loop, condition.predicate), condition.holds);
+    }
+  }
+  // With all that the path has decided: how much is left of the input says its end.
+  for (const Exit& access : not_made) {
+    if (solver_.follows(seen(loop, access.condition.predicate), access.condition.holds) != Answer::kYes) {
+      return Obstacle{"an access is made here for some numbers of turns only", access.instr};
     }
   }
   for (const auto& [condition, instr] : way_in) {

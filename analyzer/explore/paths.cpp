@@ -141,7 +141,7 @@ void Paths::explore() {
     PathLog log(terms_, inputs_);
     log.keeps_words = !node.is_final;
     runNode(node, log);
-    noteMade(log);
+    checkMade(node, log);
     if (node.is_final) continue;
     for (const PathLog::Returned& returned : log.returned) {
       for (const auto& loop : loops_) {
@@ -160,7 +160,6 @@ void Paths::explore() {
     }
     expand(node, log);
   }
-  limitUnmade();
 }
 
 std::unique_ptr<PathLog> Paths::runWith(const symbolic::Model& inputs, const std::vector<const machine::Closure*>& closures) {
@@ -295,65 +294,68 @@ void Paths::expand(const Node& node, const PathLog& log) {
   addAccesses(log, end);
 }
 
-// A run with an access covers those without it, so every access has to be in some run: this path again, with the
-// accesses that no run has made.
-void Paths::addAccesses(const PathLog& log, std::size_t end) {
-  std::vector<Wanted> missing;
+// The conditions of accesses that a run made, or of those that it did not, in their order.
+std::vector<Paths::Wanted> Paths::accessesOf(const PathLog& log, std::size_t end, bool made) {
+  std::vector<Wanted> found;
+  std::set<TermId> known;
   for (std::size_t d = 0; d < end; ++d) {
     const Decision& access = log.decisions[d];
     if (access.kind != Decision::Kind::kAccess) continue;
     for (const Condition& condition : conditionsOf(terms_, access)) {
+      if ((condition.holds == access.wants) != made) continue;
       const TermId term = atFirstTurn(condition.predicate);
-      if (terms_.isConstant(term)) continue;
       const TermId wanted = access.wants ? term : terms_.bitNot(term);
-      if (condition.holds == access.wants || made_.contains(wanted)) continue;
-      unmade_.emplace(wanted, access.instr);
-      if (!planned_.contains(wanted)) missing.push_back({wanted, access.instr});
+      if (!terms_.isConstant(wanted) && known.insert(wanted).second) found.push_back({wanted, access.instr});
     }
   }
-  while (!missing.empty() && !isOutOfBudget()) missing = addRunWith(missing);
+  return found;
 }
 
-void Paths::noteMade(const PathLog& log) {
-  for (const Decision& access : log.decisions) {
-    if (access.kind != Decision::Kind::kAccess) continue;
-    for (const Condition& condition : conditionsOf(terms_, access)) {
-      const TermId term = atFirstTurn(condition.predicate);
-      if (condition.holds == access.wants) made_.insert(access.wants ? term : terms_.bitNot(term));
-    }
+// A run with an access covers one without it that is alike in all else. So each path is run with all accesses that can
+// be made on it.
+void Paths::addAccesses(const PathLog& log, std::size_t end) {
+  std::vector<Wanted> missing = accessesOf(log, end, /*made=*/false);
+  if (missing.empty() || addRunWithAll(missing)) return;
+  while (!missing.empty() && !isOutOfBudget()) missing = addRunWithSome(missing);
+}
+
+void Paths::checkMade(const Node& node, const PathLog& log) {
+  if (node.wanted.empty()) return;
+  const std::vector<Wanted> made = accessesOf(log, log.decisions.size(), /*made=*/true);
+  for (const Wanted& wanted : node.wanted) {
+    const auto isIt = [&](const Wanted& other) { return other.condition == wanted.condition; };
+    if (std::none_of(made.begin(), made.end(), isIt)) addLimit("an access that some sizes make was in no run", wanted.instr);
   }
 }
 
-// Accesses that no path has made, though some inputs may.
-void Paths::limitUnmade() {
-  for (const auto& [condition, instr] : unmade_) {
-    if (made_.contains(condition) || feasibleWith(condition) == Answer::kNo) continue;
-    addLimit("an access that some sizes make was in no run", instr);
-  }
+bool Paths::addRunWithAll(const std::vector<Wanted>& wanted) {
+  const Solver::Scope together(solver_);
+  for (const Wanted& access : wanted) solver_.assume(access.condition);
+  if (solver_.isFeasible() != Answer::kYes) return false;
+  queue_.push_back({inputsOfModel(), 0, true, wanted});
+  return true;
 }
 
 // A run that makes as many of these accesses as go together, in their order; returns the others.
-std::vector<Paths::Wanted> Paths::addRunWith(const std::vector<Wanted>& wanted) {
+std::vector<Paths::Wanted> Paths::addRunWithSome(const std::vector<Wanted>& wanted) {
   const Solver::Scope together(solver_);
-  std::vector<Wanted> left;
-  bool is_any = false;
+  std::vector<Wanted> left, chosen;
   for (const Wanted& access : wanted) {
     const Answer answer = feasibleWith(access.condition);
     if (answer == Answer::kYes) {
       solver_.assume(access.condition);
-      planned_.insert(access.condition);
-      is_any = true;
+      chosen.push_back(access);
     } else if (answer == Answer::kUnknown) {
       addLimit("it could not be decided in time whether inputs exist that make this access", access.instr);
     } else {
       left.push_back(access);
     }
   }
-  if (!is_any) return {};  // none of them can be made on this path
+  if (chosen.empty()) return {};  // none of them can be made on this path
   if (solver_.isFeasible() == Answer::kYes) {
-    queue_.push_back({inputsOfModel(), 0, true});
+    queue_.push_back({inputsOfModel(), 0, true, chosen});
   } else {
-    addLimit("inputs that make an access exist, but were not found in time", wanted.front().instr);
+    addLimit("inputs that make an access exist, but were not found in time", chosen.front().instr);
   }
   return left;
 }

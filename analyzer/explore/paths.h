@@ -40,10 +40,17 @@ class Paths {
   const std::vector<machine::RunLimit>& limits() const { return limits_; }
 
  private:
+  /// An access that a run did not make, and where.
+  struct Wanted {
+    symbolic::TermId condition = 0;
+    std::uint32_t instr = 0;
+    friend auto operator<=>(const Wanted&, const Wanted&) = default;
+  };
   struct Node {
     symbolic::Model inputs;
     std::size_t bound = 0;     ///< decisions before this one are not turned round
     bool is_final = false;     ///< nor any other
+    std::vector<Wanted> wanted{}; ///< accesses that it is there for
   };
 
   void addSymbols();
@@ -63,15 +70,11 @@ class Paths {
   void expand(const Node& node, const machine::PathLog& log);
   void turnRound(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
   void turnOperand(const machine::Decision& decision, std::vector<Condition> values, std::size_t index, const machine::PathLog& log);
-  /// An access that was not made, and where.
-  struct Wanted {
-    symbolic::TermId condition = 0;
-    std::uint32_t instr = 0;
-  };
   void addAccesses(const machine::PathLog& log, std::size_t end);
-  void noteMade(const machine::PathLog& log);
-  void limitUnmade();
-  std::vector<Wanted> addRunWith(const std::vector<Wanted>& wanted);
+  std::vector<Wanted> accessesOf(const machine::PathLog& log, std::size_t end, bool made);
+  void checkMade(const Node& node, const machine::PathLog& log);
+  bool addRunWithAll(const std::vector<Wanted>& wanted);
+  std::vector<Wanted> addRunWithSome(const std::vector<Wanted>& wanted);
   symbolic::Solver::Answer feasibleWith(symbolic::TermId predicate);
   symbolic::Model inputsOfModel() const;
   bool addNode(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
@@ -99,9 +102,6 @@ class Paths {
   std::vector<machine::RunLimit> limits_;
   std::set<std::tuple<std::uint64_t, std::size_t, std::size_t>> failed_periods_;  ///< by state, length and place
   std::string open_loop_;                             ///< why the last attempt to close a loop failed
-  std::set<symbolic::TermId> made_;                   ///< conditions of accesses, as far as some run has made them
-  std::set<symbolic::TermId> planned_;                ///< those that some run in the queue makes
-  std::map<symbolic::TermId, std::uint32_t> unmade_;  ///< of those that a path has not made, where
   unsigned count_ = 0, attempts_ = 0;
 };
 

@@ -119,6 +119,7 @@ struct Outcome {
   EventId unmodelled_from = 0, assumed_from = 0;
   bool assumed_by_thread = false;   ///< such a decision may differ by thread
   bool tracks_global = false;       ///< order in global memory was checked, for the addresses of this run
+  bool has_repeated_copies = false; ///< copies without order between them that wrote the same bytes alike
   bool has_left_memory = false;     ///< an access reached shared memory that the launch does not give
   bool was_stopped = false;         ///< the run used up its budget
   bool has_trapped = false;         ///< a thread met a trap or a failed assertion: the kernel ends there

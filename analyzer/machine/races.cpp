@@ -144,8 +144,12 @@ void RaceChecker::checkAgainstWriter(const Cell& cell, const Second& second) {
   const std::uint64_t key = run_.log().contentKeyOf(before.event, before.lane);
   const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy && key != 0 &&
                          key == run_.log().contentKeyOf(second.event, second.lane);
-  if (!isOverwriteChecked(old, write, second.address) || is_repeat) return;
+  if (!isOverwriteChecked(old, write, second.address)) return;
   const Verdict verdict = judge(before, Part::kWrite, second);
+  if (is_repeat) {
+    run_.outcome.has_repeated_copies |= verdict != Verdict::kFine;
+    return;
+  }
   if (verdict == Verdict::kFine) {
     if (candidates_ == nullptr) asked_write_ = {second.event, laneBit(second.lane), cell.write};
     return;
