@@ -85,7 +85,9 @@ std::vector<Slot> Liveness::at(OpIndex op) const {
 }
 
 Guards::Guards(const Program& program)
-    : program_(program), liveness_(program), known_(program.ops.size(), GuardClass::kUnknown) {}
+    : program_(program), liveness_(program), known_(program.ops.size(), GuardClass::kUnknown) {
+  for (const Op& op : program.ops) has_async_arrivals_ |= std::holds_alternative<ptx::CpAsyncMbarrierArrive>(op.decoded->effect);
+}
 
 Guards::Side Guards::effectOf(OpIndex index) const {
   const Op& op = program_.ops[index];
@@ -111,7 +113,9 @@ Guards::Side Guards::effectOf(OpIndex index) const {
     if (!is_load && space == ptx::Space::kGlobal && !program_.has_async_copies) return Side::kSilent;
     // A store hides the one before it from later checks: leaving it out is another matter than leaving out a read. A copy
     // that does so is reported itself, unless all before it are ordered before the issuing thread at that place; then
-    // whoever is ordered after the copy is ordered after them without it, too.
+    // whoever is ordered after the copy is ordered after them without it, too: by a wait of the issuing thread, but not
+    // by a copy that arrives at an mbarrier itself.
+    if (is_copy && has_async_arrivals_) return Side::kProtocol;
     const bool is_read = is_load || std::holds_alternative<ptx::LdMatrix>(effect) || std::holds_alternative<ptx::WmmaLoad>(effect);
     return is_read || is_copy || space == ptx::Space::kGlobal ? Side::kAccess : Side::kProtocol;
   }

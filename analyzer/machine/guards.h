@@ -48,6 +48,7 @@ class Guards {
   const Program& program_;
   Liveness liveness_;
   std::vector<GuardClass> known_;
+  bool has_async_arrivals_ = false;   ///< mbarriers that copies arrive at
 };
 
 }  // namespace handoff::machine

@@ -2,7 +2,7 @@
 // Kernel:   the two blocks of a cluster load tiles in turns and multicast each to both; a turn is the two tiles
 //           of two slots of one buffer.
 // Target:   sm_90
-// Expected verdict: silent
+// Expected verdict: verified
 // Sizes:    right for all
 // Why:      the bytes of the tiles that exist are announced.
 // right-size: tiles=1

@@ -2,7 +2,7 @@
 // Kernel:   each block sums 64 of M rows in K tiles of 32 columns, through one buffer; the block at the edge
 //           has a path of its own with guarded copies.
 // Target:   sm_80
-// Expected verdict: silent
+// Expected verdict: verified
 // Sizes:    right for all
 // Why:      both paths end a turn with a barrier.
 // right-size: M=1 K=64
