@@ -22,6 +22,7 @@
 #include "analyzer/cli/given.h"
 #include "analyzer/cli/inputs.h"
 #include "analyzer/cli/version.h"
+#include "analyzer/cli/witness_files.h"
 #include "analyzer/explore/analyze.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/report/json.h"
@@ -41,6 +42,7 @@ explore::Options exploreOptions(const CheckOptions& options, const config::Confi
   result.kernel_filter = options.kernel;
   result.launches = options.launches;
   result.any_launch = options.any_launch;
+  result.makes_jobs = !options.witness_folder.empty() || !options.confirm_results.empty();
   for (const config::Launch& launch : config.launches)
     result.configured.push_back({launch.kernel, launch.launch, launch.pos});
   return result;
@@ -124,8 +126,9 @@ std::vector<std::string> toolkitFolders(const CheckOptions& options) {
 /// Everything between the pool and the exit code.
 class Printer {
  public:
-  Printer(const CheckOptions& options, std::ostream& out)
+  Printer(const CheckOptions& options, WitnessFiles& witnesses, std::ostream& out)
       : options_(options),
+        witnesses_(witnesses),
         out_(out),
         paths_(std::filesystem::current_path().string(), toolkitFolders(options)),
         text_{usesColor(options), options.is_quiet, options.show_stats} {}
@@ -142,6 +145,7 @@ class Printer {
       promoteFindings(kernel, report::GlobList(options_.warnings_as_errors));
     }
     if (!file.error) report::applySuppressions(file, paths_, {checks, options_.kernel.empty()}, sources_);
+    if (witnesses_.isWanted()) addWitnesses(file);
     totals_.add(file);
     for (const diagnose::KernelReport& kernel : file.kernels)
       if (kernel.verdict != diagnose::Verdict::kVerified) shortfalls_.push_back(shortfall(kernel, paths_));
@@ -174,14 +178,22 @@ class Printer {
       return ExitCode::kBadInput;
     }
     const ExitCode code = has_internal_ ? ExitCode::kInternal : exitCodeFor(totals_, options_);
-    return has_failed_fix_ ? std::max(code, ExitCode::kBadInput) : code;
+    return has_failed_write_ ? std::max(code, ExitCode::kBadInput) : code;
   }
 
  private:
+  void addWitnesses(report::FileReport& file) {
+    const Result<unsigned> done = witnesses_.add(file, paths_);
+    if (done) return;
+    has_failed_write_ = true;
+    std::cerr << toString(done.error()) << "\n";
+  }
+
   void fix(const report::FileReport& file, std::size_t weight) {
-    const Result<std::string> done = fixFile(file, weight, [&] { return checkFile(file.path, options_).report; });
+    const Result<std::string> done =
+        fixFile(file, weight, [&] { return checkFile(file.path, options_).report; });
     if (!done) {
-      has_failed_fix_ = true;
+      has_failed_write_ = true;
       std::cerr << toString(done.error()) << "\n";
     } else if (!done->empty()) {
       std::cerr << *done << "\n";
@@ -189,6 +201,7 @@ class Printer {
   }
 
   const CheckOptions& options_;
+  WitnessFiles& witnesses_;
   std::ostream& out_;
   report::Paths paths_;
   report::TextOptions text_;
@@ -196,7 +209,7 @@ class Printer {
   report::Report report_;
   report::Totals totals_;
   std::vector<std::string> shortfalls_;  ///< of kernels that are not verified
-  bool has_internal_ = false, has_failed_fix_ = false;
+  bool has_internal_ = false, has_failed_write_ = false;
 };
 
 ExitCode fail(const Error& error) {
@@ -257,12 +270,15 @@ ExitCode runCheck(const CheckOptions& options) {
   const Result<Configurations> configurations = Configurations::forFiles(*files);
   if (!configurations) return fail(configurations.error());
 
+  Result<WitnessFiles> witnesses = WitnessFiles::open(options.witness_folder, options.confirm_results);
+  if (!witnesses) return fail(witnesses.error());
+
   std::ofstream output;
   if (!options.output.empty()) {
     output.open(options.output);
     if (!output) return fail({"cannot write to the file given with --output", {options.output, 0, 0}});
   }
-  Printer printer(options, options.output.empty() ? std::cout : output);
+  Printer printer(options, *witnesses, options.output.empty() ? std::cout : output);
 
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(jobsFor(options, files->size())));
   std::vector<std::shared_future<std::shared_ptr<CheckedFile>>> results;

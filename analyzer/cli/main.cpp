@@ -13,6 +13,7 @@
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/explain.h"
 #include "analyzer/cli/options.h"
+#include "analyzer/cli/replay.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/support/text.h"
 
@@ -29,6 +30,7 @@ constexpr std::string_view kUsage =
     "Commands:\n"
     "  check [OPTION...] [FILE|FOLDER...] [-- FLAG...]   check .cu and .ptx files\n"
     "  explain RULE                                      print the page of a rule\n"
+    "  replay JOB                                        the two orders of a witness job, side by side\n"
     "  version                                           print versions\n"
     "\n"
     "`handoff check --help` lists the options, `handoff --list-checks` the rules.\n";
@@ -71,6 +73,11 @@ ExitCode explain(Arguments arguments) {
   return ExitCode::kNothingFound;
 }
 
+ExitCode replay(Arguments arguments) {
+  if (arguments.size() != 1) return usageError("replay takes the folder of one job, as --emit-witness writes it");
+  return runReplay(std::string(arguments[0]));
+}
+
 ExitCode version(Arguments) {
   std::cout << "handoff " << kVersion << " (LLVM " << kLlvmVersion << ")\n";
   return ExitCode::kNothingFound;
@@ -91,8 +98,9 @@ struct Command {
   ExitCode (*run)(Arguments);
 };
 
-constexpr std::array<Command, 9> kCommands = {{{"check", check},
+constexpr std::array<Command, 10> kCommands = {{{"check", check},
                                                {"explain", explain},
+                                                {"replay", replay},
                                                {"version", version},
                                                {"help", help},
                                                {"--version", version},

@@ -158,6 +158,16 @@ std::string setFormat(CheckOptions& options, std::string_view value) {
   return setNamed(options.format, value, kChoices);
 }
 
+std::string setWitnessFolder(CheckOptions& options, std::string_view value) {
+  options.witness_folder = value;
+  return "";
+}
+
+std::string setConfirmResults(CheckOptions& options, std::string_view value) {
+  options.confirm_results = value;
+  return "";
+}
+
 std::string setOutput(CheckOptions& options, std::string_view value) {
   options.output = value;
   return "";

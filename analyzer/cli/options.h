@@ -28,6 +28,8 @@ struct CheckOptions {
   /// For each kernel; empty: what .handoff.yaml says, else the default of explore::Options.
   std::optional<unsigned> max_seconds, max_paths, max_memory_mb;
   Format format = Format::kText;
+  std::string witness_folder;   ///< empty: no jobs
+  std::string confirm_results;  ///< a file of handoff-confirm; empty: none
   std::string output;  ///< empty: standard output
   Requirement require = Requirement::kNone;
   Color color = Color::kAuto;

@@ -58,6 +58,9 @@ class ConflictReporter {
     finding.witness = witnessOf(run_, conflict_.first, conflict_.second, place_);
     diagnosis.edits = editsFor(run_, conflict_, cause_);
     diagnosis.last_event = conflict_.second.event;
+    diagnosis.sites = {siteOf(run_, conflict_.first), siteOf(run_, conflict_.second)};
+    diagnosis.space = conflict_.space;
+    diagnosis.address = conflict_.address;
     finding.is_use_in_flight = conflict_.second_reads;
     if (conflict_.is_possible) makePossible(run_, finding, conflict_.data);
     return diagnosis;

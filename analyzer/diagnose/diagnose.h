@@ -22,6 +22,19 @@ struct Run {
   const Names& names;
 };
 
+/// One of the events that a finding is about: the thread and the turn in which its instruction runs.
+struct Site {
+  std::uint32_t instr = 0;  ///< into Program::function.instructions
+  std::uint32_t group = 0;  ///< Op::site: copies of one source statement share it
+  std::uint32_t pass = 0;   ///< how often the instruction had run in its warp, from 1; 0: not known
+  std::uint32_t cta = 0;    ///< rank in the cluster
+  std::uint32_t warp = 0;   ///< of the CTA
+  std::uint32_t lane = 0;
+  machine::EventKind kind = machine::EventKind::kRead;
+  std::uint64_t source = 0;  ///< of a copy from global memory, where it is known
+};
+Site siteOf(const Run& run, machine::Access access);
+
 /// A finding, what identifies its cause, and what might repair it (best guess first).
 struct Diagnosis {
   Finding finding;
@@ -30,6 +43,10 @@ struct Diagnosis {
   std::vector<Edit> edits;
   /// The last event that the finding rests on; 0: it rests on the whole run.
   machine::EventId last_event = 0;
+  /// The events it is about, the earlier one first; one for a misuse or a thread that is stuck.
+  std::vector<Site> sites{};
+  ptx::Space space = ptx::Space::kShared;
+  std::uint64_t address = 0;  ///< what they meet at; 0: nothing in particular
 };
 
 /// Findings of one run. Conflicts that follow from another one's cause are folded into it.

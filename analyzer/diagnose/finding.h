@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analyzer/support/json.h"
 #include "analyzer/support/source.h"
 
 namespace handoff::diagnose {
@@ -50,12 +53,27 @@ struct SourceChange {
   friend bool operator==(const SourceChange&, const SourceChange&) = default;
 };
 
+struct Edit;
+
+/// The files of a directory from which the finding can be tried on a GPU (docs/witness.md).
+struct WitnessJob {
+  json::Value manifest;                      ///< job.json, without what only the command line knows
+  std::map<std::string, std::string> files;  ///< PTX by name
+};
+
+/// What the GPU said to a finding (handoff-confirm).
+struct Confirmation {
+  std::string status;  ///< "confirmed", "not reproduced", "invalid"
+  std::string text;    ///< "wrong in 50 of 50 launches with a delayed reader, repaired: 0 of 50"
+};
+
 /// A change that was applied to the program, run again, and removed the finding.
 struct Repair {
   std::string description;   ///< "insert cp.async.wait_group 0"
   SourceStack stack;         ///< where
   std::vector<SourceChange> changes{};  ///< the same in the source; empty if that cannot be given
   bool is_tested = true;     ///< false: it is about the compiler, and no run can show what it does
+  std::shared_ptr<const Edit> edit{};  ///< the change as it was tried
 };
 
 struct Finding {
@@ -73,6 +91,8 @@ struct Finding {
   /// Met only with values that no launch of the unit has: said apart, and of no weight for verdict and exit code unless
   /// the user asks about any launch.
   bool is_for_other_launches = false;
+  std::shared_ptr<const WitnessJob> job{};  ///< where it was asked for
+  std::optional<Confirmation> confirmation{};
 };
 
 /// Something that keeps the verdict from being `verified`.

@@ -43,6 +43,11 @@ class MisuseReporter {
     finding.witness = witnessOf(run_, misuse_.warp, misuse_.lanes, place);
     diagnosis.edits = editsFor(run_, misuse_);
     if (misuse_.is_possible) makePossible(run_, finding, misuse_.data);
+    for (const machine::EventId event : {misuse_.other, misuse_.event}) {
+      if (event != 0) diagnosis.sites.push_back(siteOf(run_, {event, machine::lowestLane(run_.outcome.log[event].lanes)}));
+    }
+    diagnosis.space = global ? ptx::Space::kGlobal : ptx::Space::kShared;
+    diagnosis.address = misuse_.address;
     return diagnosis;
   }
 

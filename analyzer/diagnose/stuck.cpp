@@ -23,6 +23,13 @@ struct Place {
   std::uint32_t not_arrived = 0;  ///< of them, those that have not arrived in the phase that they wait for
 };
 
+Site siteOf(const Run& run, const Stuck& stuck) {
+  const machine::Op& op = run.program.ops[std::min<std::size_t>(stuck.op, run.program.ops.size() - 1)];
+  const std::uint32_t warps = run.launch.warps();
+  return {.instr = op.instr, .group = op.site, .cta = stuck.warp / warps, .warp = stuck.warp % warps,
+          .lane = machine::lowestLane(stuck.lanes)};
+}
+
 class StuckReporter {
  public:
   StuckReporter(const Run& run, const std::map<std::uint32_t, Place>& places) : run_(run), places_(places) {}
@@ -66,6 +73,7 @@ class StuckReporter {
     const bool has_object = stuck.kind == Stuck::Kind::kMbarrier;
     finding.witness = witnessOf(run_, stuck.warp, stuck.lanes, has_object ? objectName(stuck) : "");
     diagnosis.edits = editsFor(run_, stuck);
+    diagnosis.sites = {siteOf(run_, stuck)};
     return diagnosis;
   }
 
@@ -198,6 +206,7 @@ bool reportDeadStart(const Run& run, std::vector<Diagnosis>& result) {
   }
   finding.witness = witnessOf(run, first->warp, first->lanes, object);
   diagnosis.edits = editsFor(run, *first);
+  diagnosis.sites = {siteOf(run, *first)};
   result.push_back(std::move(diagnosis));
   return true;
 }

@@ -20,6 +20,16 @@ Witness common(const Run& run, const std::string& place) {
 
 }  // namespace
 
+Site siteOf(const Run& run, machine::Access access) {
+  const machine::Event& event = run.outcome.log[access.event];
+  const machine::Op& op = run.program.ops[event.op];
+  const std::uint32_t warps = run.launch.warps();
+  Site site{.instr = op.instr, .group = op.site, .pass = event.pass, .cta = event.warp / warps, .warp = event.warp % warps,
+            .lane = access.lane, .kind = event.kind};
+  if (machine::isCopy(event.kind)) site.source = run.outcome.log.sourceOf(access.event, access.lane);
+  return site;
+}
+
 Witness witnessOf(const Run& run, machine::Access first, machine::Access second, const std::string& place) {
   Witness witness = common(run, place);
   const machine::Event& a = run.outcome.log[first.event];

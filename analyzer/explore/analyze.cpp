@@ -14,6 +14,7 @@
 #include "analyzer/explore/paths.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
+#include "analyzer/explore/witness_jobs.h"
 #include "analyzer/machine/data_terms.h"
 #include "analyzer/machine/machine.h"
 #include "analyzer/machine/used_reads.h"
@@ -94,6 +95,7 @@ class KernelAnalysis {
     }
     for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
     repairAll(*program);
+    if (options_.makes_jobs) makeJobs(*program);
     reportMissingClobbers(unit_, *program, report_);
     reportRegisterHazards(*program, repairer_ ? &*repairer_ : nullptr, report_);
   }
@@ -305,6 +307,17 @@ class KernelAnalysis {
     repairer_.emplace(program, inputs_, has_source ? unit_.file : "", Repairer::Budget{});
     std::vector<std::optional<diagnose::Repair>> repairs = repairer_->repairAll(to_repair_);
     for (std::size_t i = 0; i < repairs.size(); ++i) report_.findings[i].repair = std::move(repairs[i]);
+  }
+
+  void makeJobs(const machine::Program& program) {
+    if (to_repair_.empty()) return;
+    if (!repairer_) keepRepresentatives();
+    const WitnessJobs jobs(unit_, kernel_, decl_, program, repairer_ ? &repairer_->statements() : nullptr);
+    for (std::size_t i = 0; i < to_repair_.size(); ++i) {
+      Finding& finding = report_.findings[i];
+      if (finding.severity == Severity::kError || finding.severity == Severity::kWarning)
+        finding.job = jobs.make(to_repair_[i].diagnosis, finding, inputs_[to_repair_[i].input].launch);
+    }
   }
 
   // Conflicts with a read whose value goes nowhere are no defect.

@@ -30,6 +30,7 @@ struct Options {
   /// Also explore what the unit's launches fix, to say apart what goes wrong only for others.
   bool explores_other_launches = true;
   unsigned max_paths = 256;                  ///< runs with different inputs, per kernel
+  bool makes_jobs = false;                   ///< fill in Finding::job
   unsigned max_memory_mb = 2048;             ///< of the whole process, when the next path is about to start
 };
 

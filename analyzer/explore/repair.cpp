@@ -123,7 +123,7 @@ diagnose::Repair Repairer::repairBy(const Edit& edit, const Open& open, Result r
   const std::uint32_t at = chosen.changes.front().at;
   const SourceStack& stack = program_.stackOf(at);
   return {chosen.description, {stack.begin() + static_cast<std::ptrdiff_t>(std::min(statements_.frameOf(at), stack.size())), stack.end()},
-          sourceChanges(program_, statements_, text_, file_, chosen)};
+          sourceChanges(program_, statements_, text_, file_, chosen), /*is_tested=*/true, std::make_shared<const Edit>(chosen)};
 }
 
 std::vector<std::optional<diagnose::Repair>> Repairer::repairAll(const std::vector<Open>& findings) {

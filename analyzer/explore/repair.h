@@ -51,6 +51,8 @@ class Repairer {
   std::vector<std::optional<diagnose::Repair>> repairAll(const std::vector<Open>& findings);
 
   const SourceText& text() const { return text_; }
+  const Statements& statements() const { return statements_; }
+  const std::vector<Input>& inputs() const { return inputs_; }
 
  private:
   enum class Result : std::uint8_t { kFails, kLeavesOthers, kClean };

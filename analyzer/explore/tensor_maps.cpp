@@ -33,6 +33,8 @@ constexpr std::uint64_t kMaxExtent = 256;
 
 struct Box {
   std::uint64_t bytes = 0, row_bytes = 0;
+  std::uint32_t element_bytes = 0;
+  std::vector<std::uint32_t> extents{};
 };
 
 /// "64x128xbf16".
@@ -49,13 +51,13 @@ std::optional<Box> parseBox(std::string_view text) {
   const auto type = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
                                  [&](const auto& t) { return t.name == text; });
   if (extents.empty() || extents.size() > kMaxRank || type == std::end(kElementTypes)) return std::nullopt;
-  Box box{type->bytes, type->bytes * extents.front()};
+  Box box{type->bytes, type->bytes * extents.front(), static_cast<std::uint32_t>(type->bytes), {extents.begin(), extents.end()}};
   for (const std::uint64_t extent : extents) box.bytes *= extent;
   return box;
 }
 
 Box boxOf(const TensorMapFact& fact) {
-  Box box{fact.element_bytes, 0};
+  Box box{fact.element_bytes, 0, fact.element_bytes, fact.box};
   for (std::size_t d = 0; d < fact.box.size(); ++d) {
     const bool is_dense = d >= fact.element_strides.size() || fact.element_strides[d] == 0 ||
                           (d == 0 && fact.interleave == 0);  // ignored without interleave
@@ -169,7 +171,16 @@ void TensorMaps::addFact(const TensorMapFact& fact, const std::string& name) {
     return;
   }
   entries_.push_back(
-      {fact.param, fact.offset, {.name = name, .box_bytes = box.bytes, .row_bytes = box.row_bytes}});
+      {fact.param,
+       fact.offset,
+       {.name = name,
+        .box_bytes = box.bytes,
+        .row_bytes = box.row_bytes,
+        .element_bytes = box.element_bytes,
+        .box = box.extents,
+        .steps = fact.element_strides,
+        .swizzle = static_cast<std::uint32_t>(fact.swizzle.value_or(0)),
+        .interleave = static_cast<std::uint32_t>(fact.interleave.value_or(0))}});
 }
 
 void TensorMaps::addAnnotation(const KernelDecl& decl, std::string_view text) {
@@ -177,7 +188,8 @@ void TensorMaps::addAnnotation(const KernelDecl& decl, std::string_view text) {
   const ParamField* field = said ? findMap(decl, said->name) : nullptr;
   if (field == nullptr) return;  // it is about another kernel
   const machine::TensorMap map{
-      .name = field->name, .box_bytes = said->box.bytes, .row_bytes = said->box.row_bytes};
+      .name = field->name, .box_bytes = said->box.bytes, .row_bytes = said->box.row_bytes,
+      .element_bytes = said->box.element_bytes, .box = said->box.extents};
   if (Entry* known = find(field->param, field->offset)) {
     *known = {field->param, field->offset, map};
     return;

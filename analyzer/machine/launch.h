@@ -18,6 +18,11 @@ struct TensorMap {
   std::uint64_t box_bytes = 0;             ///< what one copy writes to shared memory, out-of-bounds elements included
   std::uint64_t row_bytes = 0;             ///< of the box's innermost dimension (a gather4 moves four such rows)
   bool is_assumed = false;                 ///< inferred from the bytes that a barrier expects
+  // For whoever has to make such a map; empty where nobody says.
+  std::uint32_t element_bytes = 0;
+  std::vector<std::uint32_t> box;          ///< elements, innermost first
+  std::vector<std::uint32_t> steps;        ///< between elements of the box, for each extent; empty: 1
+  std::uint32_t swizzle = 0, interleave = 0;  ///< CUtensorMapSwizzle, CUtensorMapInterleave
 };
 
 struct Launch {

@@ -22,13 +22,14 @@ void appendCount(std::string& out, std::string_view directive, std::optional<std
 
 class ModulePrinter {
  public:
-  explicit ModulePrinter(const Module& module) : module_(module) {}
+  explicit ModulePrinter(const Module& module, const Insertions& insertions = {}) : module_(module), insertions_(insertions) {}
 
   std::string run() {
     out_ = ".version " + std::to_string(module_.version_major) + "." + std::to_string(module_.version_minor) +
            "\n";
     out_ += ".target " + module_.target + "\n";
     out_ += ".address_size " + std::to_string(module_.address_size) + "\n\n";
+    out_ += insertions_.header;
     printItems();
     for (const Alias& alias : module_.aliases) out_ += ".alias " + alias.name + ", " + alias.target + ";\n";
     printFiles();
@@ -188,6 +189,8 @@ class ModulePrinter {
     for (const Label& label : function.labels) labels.push_back(&label);
     // Ties keep the order of the labels, which is that of the pointers.
     std::ranges::sort(labels, {}, [](const Label* label) { return std::pair(label->target, label); });
+    const bool has_insertions = function.name == insertions_.function;
+    if (has_insertions) out_ += insertions_.entry;
     auto label = labels.begin();
     LocId loc = 0;
     bool is_inline_asm = false;
@@ -197,6 +200,10 @@ class ModulePrinter {
       const bool wants_asm = !is_end && function.instructions[i].is_inline_asm;
       if (is_inline_asm && !wants_asm) out_ += "\t// end inline asm\n";
       if (is_end) break;
+      if (has_insertions) {
+        const auto [first, last] = insertions_.before.equal_range(i);
+        for (auto insertion = first; insertion != last; ++insertion) out_ += insertion->second;
+      }
       const Instruction& instruction = function.instructions[i];
       if (instruction.loc != loc && instruction.loc != 0) printLocation(instruction.loc);
       loc = instruction.loc;
@@ -250,6 +257,7 @@ class ModulePrinter {
   }
 
   const Module& module_;
+  const Insertions insertions_;
   std::string out_;
   std::map<std::string, std::size_t> strings_;  // inlined functions' names, by first use
   std::vector<std::string> ordered_;
@@ -258,6 +266,8 @@ class ModulePrinter {
 }  // namespace
 
 std::string print(const Module& module) { return ModulePrinter(module).run(); }
+
+std::string print(const Module& module, const Insertions& insertions) { return ModulePrinter(module, insertions).run(); }
 
 std::string print(const Module& module, const Function& function, const Instruction& instruction) {
   return printInstruction(module, function, instruction);

@@ -91,6 +91,8 @@ json::Object findingObject(const diagnose::Finding& finding, std::uint32_t group
                       {"related", std::move(related)},
                       {"witness", witnessObject(finding.witness, paths)},
                       {"repair", repairValue(finding.repair, paths)}};
+  if (finding.confirmation)
+    object["confirmation"] = json::Object{{"status", text(finding.confirmation->status)}, {"summary", text(finding.confirmation->text)}};
   addPosition(object, paths.ownPos(finding.stack), paths);
   return object;
 }

@@ -157,6 +157,7 @@ void renderFinding(TextWriter& out, const diagnose::Finding& finding, const std:
   renderRelated(out, finding);
   renderWitness(out, finding, pos.file);
   if (finding.repair) renderRepair(out, *finding.repair, pos.file);
+  if (finding.confirmation) field(out, "gpu", finding.confirmation->status + (finding.confirmation->text.empty() ? "" : ": " + finding.confirmation->text));
   if (!elsewhere.empty()) out.line("  " + elsewhere);
 }
 

@@ -98,6 +98,26 @@ TEST_F(Cli, FileThatCannotBeWrittenIsNotFixed) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("a.cu"), HasSubstr("cannot write")));
 }
 
+TEST_F(Cli, WitnessJobsAreWrittenAndMerged) {
+  writeBadKernel("a.cu");
+  EXPECT_EQ(check("--emit-witness=jobs a.cu").exit_code, 1);
+  const std::string name = "a_cu._Z8exchangePK6float4PS_.barrier-only-handoff.10";
+  EXPECT_THAT(read("jobs/" + name + "/job.json"), HasSubstr("\"rule\": \"barrier-only-handoff\""));
+  EXPECT_THAT(read("jobs/" + name + "/plain.repaired.ptx"), HasSubstr("cp.async.wait_all"));
+  const CommandResult replay = run("replay jobs/" + name);
+  EXPECT_EQ(replay.exit_code, 0);
+  EXPECT_THAT(replay.out, HasSubstr("the cp.async of thread (33,0,0) writes its bytes"));
+  EXPECT_THAT(replay.out, HasSubstr("16 of 16 bytes from shared address 0x610 on differ"));
+  EXPECT_EQ(run("replay jobs").exit_code, 2);
+  write("r.json", R"({"version": 1, "jobs": [{"name": ")" + name + R"(", "status": "confirmed", "summary": "wrong in 3 of 5 launches"}]})");
+  EXPECT_THAT(check("--confirm-results=r.json a.cu").out, HasSubstr("gpu:     confirmed: wrong in 3 of 5 launches\n"));
+  EXPECT_THAT(check("--confirm-results=r.json --format=json a.cu").out, HasSubstr("\"status\": \"confirmed\""));
+  EXPECT_EQ(check("--confirm-results=a.cu a.cu").exit_code, 2);
+  EXPECT_EQ(check("--confirm-results=nowhere.json a.cu").exit_code, 2);
+  write("file", "");
+  EXPECT_EQ(check("--emit-witness=file/below a.cu").exit_code, 2);
+}
+
 TEST_F(Cli, NoCommandPrintsUsage) {
   const CommandResult result = run("");
   EXPECT_EQ(result.exit_code, 2);

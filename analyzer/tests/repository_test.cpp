@@ -45,7 +45,10 @@ TEST(Layering, FoldersIncludeOnlyWhatLiesBelow) {
       // The front end fills in a Unit and knows no analysis; explore reads it.
       {"frontend", {"ptx", "support"}},
       {"diagnose", {"machine", "ptx", "support"}},
-      {"explore", {"diagnose", "machine", "ptx", "symbolic", "frontend", "support"}},
+      {"witness", {"diagnose", "machine", "ptx", "support"}},
+      // Runs on machines with a GPU and nothing else.
+      {"confirm", {"support"}},
+      {"explore", {"witness", "diagnose", "machine", "ptx", "symbolic", "frontend", "support"}},
       {"report", {"diagnose", "support"}},
       {"config", {"support"}},
       {"cli", {"config", "report", "explore", "diagnose", "frontend", "support"}},

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Witness jobs on disk, and what handoff-confirm made of them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "analyzer/report/paths.h"
+#include "analyzer/report/report.h"
+#include "analyzer/support/json.h"
+
+namespace handoff::cli {
+
+/// Names jobs by file, kernel, rule and line, so that another run of the same check gives the same names.
+class WitnessFiles {
+ public:
+  /// `folder`, `results`: empty for none. Fails when the results cannot be read.
+  static Result<WitnessFiles> open(const std::string& folder, const std::string& results);
+
+  bool isWanted() const { return !folder_.empty() || !results_.empty(); }
+  /// Writes the jobs of the file's findings and gives them what the GPU said.
+  Result<unsigned> add(report::FileReport& file, const report::Paths& paths);
+
+ private:
+  std::string uniqueName(const report::FileReport& file, const diagnose::KernelReport& kernel,
+                         const diagnose::Finding& finding, const report::Paths& paths);
+  Result<unsigned> write(const std::string& name, const diagnose::Finding& finding,
+                         const report::FileReport& file, const report::Paths& paths) const;
+
+  std::string folder_;
+  std::map<std::string, diagnose::Confirmation> results_;
+  std::set<std::string> names_;
+};
+
+}  // namespace handoff::cli

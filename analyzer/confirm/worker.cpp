@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two copies of the kernel's memory, filled alike: the reference runs on one, the kernel under test on the
+// other.
+#include "analyzer/confirm/worker.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "analyzer/confirm/driver.h"
+#include "analyzer/confirm/helper_kernels.h"
+
+namespace handoff::confirm {
+
+namespace {
+
+struct FillMode {
+  std::uint32_t kind;   ///< of handoff_fill
+  std::uint64_t scale;  ///< of the sizes of buffers
+};
+constexpr FillMode kModes[kFillModes] = {{0, 1}, {1, 1}, {0, 16}, {2, 1}};
+
+/// Room in front of a buffer, for kernels that look at the elements before it.
+constexpr std::uint64_t kMargin = 1 << 20;
+
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+/// A kernel with its own memory.
+struct Side {
+  std::vector<Address> memory;                     ///< by argument; 0: no buffer
+  std::vector<std::vector<std::uint64_t>> values;  ///< by parameter, in words
+  std::vector<EncodedMap> maps;                    ///< by argument
+  std::vector<void*> pointers;
+  FunctionHandle* function = nullptr;
+};
+
+class Worker {
+ public:
+  Worker(const Job& job, const WorkerOptions& options, Driver driver)
+      : job_(job), options_(options), driver_(std::move(driver)), mode_(kModes[options.mode % kFillModes]) {}
+
+  int run() {
+    say("device " + driver_.deviceName());
+    say("driver " + std::to_string(driver_.driverVersion()));
+    say("loading");
+    if (!loadHelpers() || !makeSide(reference_, /*has_host_sources=*/false) ||
+        !load(job_.reference(), reference_))
+      return broken();
+    if (!job_.hasRepair()) {
+      // The kernel itself says what is right, so what it does undisturbed is its first cell.
+      const auto isPlain = [](const Variant& v) { return v.name == "plain"; };
+      say("cell " +
+          std::to_string(std::find_if(job_.variants.begin(), job_.variants.end(), isPlain) -
+                         job_.variants.begin()) +
+          " 0");
+    }
+    say("running");
+    if (!isReferenceStable()) return 1;
+    for (std::size_t v = options_.first_variant; v < job_.variants.size(); ++v) {
+      const Variant& variant = job_.variants[v];
+      const bool is_second_half = v == options_.first_variant && options_.first_which != 0;
+      unsigned wrong[2] = {is_second_half ? 1u : 0u, 0};  // the first half ended a process before this one
+      for (unsigned which = is_second_half ? 1 : 0; which < 2; ++which) {
+        const std::string& file = which == 0 ? variant.base : variant.repaired;
+        if (file.empty()) continue;
+        say("cell " + std::to_string(v) + " " + std::to_string(which));
+        if (!runCell(file, variant.has_host_sources, wrong[which])) return 1;
+      }
+      if (wrong[0] != 0 && wrong[1] == 0 && !options_.runs_all) break;
+    }
+    say("done");
+    return 0;
+  }
+
+ private:
+  int broken() {
+    say("reference " + why_);
+    return 1;
+  }
+
+  bool check(Status status, const std::string& what) {
+    if (status == status::kOk) return true;
+    why_ = what + ": " + driver_.nameOf(status);
+    return false;
+  }
+
+  bool loadHelpers() {
+    ModuleHandle* module = nullptr;
+    std::string log;
+    return check(driver_.loadModule(kHelperKernels, module, log), "cannot load the helper kernels") &&
+           check(driver_.findFunction(module, "handoff_fill", fill_), "handoff_fill") &&
+           check(driver_.findFunction(module, "handoff_compare", compare_), "handoff_compare") &&
+           check(driver_.findFunction(module, "handoff_scrub", scrub_), "handoff_scrub") &&
+           check(driver_.allocate(16, result_), "no memory") &&
+           check(driver_.allocateHost(1 << 20, flood_), "no memory");
+  }
+
+  std::uint64_t bytesOf(const Argument& argument) const { return argument.bytes * mode_.scale; }
+
+  bool makeSide(Side& side, bool has_host_sources) {
+    const bool is_any_source = std::any_of(job_.arguments.begin(), job_.arguments.end(),
+                                           [](const Argument& a) { return a.is_source; });
+    side.memory.assign(job_.arguments.size(), 0);
+    side.maps.resize(job_.arguments.size());
+    side.values.clear();
+    for (const std::uint64_t bytes : job_.parameter_bytes) side.values.emplace_back((bytes + 7) / 8 + 8, 0);
+    for (std::size_t a = 0; a < job_.arguments.size(); ++a) {
+      const Argument& argument = job_.arguments[a];
+      auto* place = reinterpret_cast<std::uint8_t*>(side.values[argument.param].data()) + argument.offset;
+      if (argument.kind == Argument::Kind::kValue) {
+        std::copy(argument.value.begin(), argument.value.end(), place);
+        continue;
+      }
+      const bool is_map = argument.kind == Argument::Kind::kTensorMap;
+      // Where nobody knows which buffer the copies read, all of them are.
+      const bool is_host = has_host_sources && (is_map || argument.is_source || !is_any_source);
+      const std::uint64_t bytes = is_map ? kMapBytes : bytesOf(argument);
+      Address& address = side.memory[a];
+      const Status status = is_host ? driver_.allocateHost(bytes + 2 * kMargin, address)
+                                    : driver_.allocate(bytes + 2 * kMargin, address);
+      if (!check(status, "no memory for '" + argument.name + "'")) return false;
+      // A buffer that holds maps has what they describe in its second half.
+      const Address described = address + kMargin + (is_map ? 0 : bytes / 2);
+      const Status encoded = argument.map.box.empty() ? status::kOk
+                                                      : driver_.encode(side.maps[a], argument.map, described,
+                                                                       is_map ? bytes : bytes / 2);
+      if (!check(encoded, "cannot make the tensor map '" + argument.name + "'")) return false;
+      const Address inside = address + kMargin;
+      if (is_map) {
+        std::copy_n(reinterpret_cast<const std::uint8_t*>(&side.maps[a]), sizeof(EncodedMap), place);
+      } else {
+        std::copy_n(reinterpret_cast<const std::uint8_t*>(&inside), sizeof inside, place);
+      }
+    }
+    side.pointers.clear();
+    for (std::vector<std::uint64_t>& value : side.values) side.pointers.push_back(value.data());
+    return true;
+  }
+
+  std::uint64_t wordsOf(std::size_t argument) const {
+    const bool is_map = job_.arguments[argument].kind == Argument::Kind::kTensorMap;
+    return ((is_map ? kMapBytes : bytesOf(job_.arguments[argument])) + 2 * kMargin) / 4;
+  }
+
+  bool load(const std::string& file, Side& side) {
+    const Result<std::string> image = readImage(job_, file);
+    if (!image) return why_ = toString(image.error()), false;
+    ModuleHandle* module = nullptr;
+    std::string log;
+    const Status status = driver_.loadModule(*image, module, log);
+    if (!check(status, file + " cannot be loaded")) {
+      if (!log.empty()) why_ += " (" + log.substr(0, log.find('\n')) + ")";
+      return false;
+    }
+    driver_.setGlobal(module, "handoff_host", flood_);
+    return check(driver_.findFunction(module, job_.kernel, side.function), "kernel " + job_.kernel) &&
+           check(driver_.prepare(side.function, job_.shape), "this launch is not possible");
+  }
+
+  bool fill(const Side& side, std::uint32_t seed) {
+    for (std::size_t a = 0; a < side.memory.size(); ++a) {
+      if (side.memory[a] == 0) continue;
+      Address to = side.memory[a];
+      std::uint64_t words = wordsOf(a);
+      std::uint32_t own = seed * 0x01000193u + static_cast<std::uint32_t>(a) * 0x9e3779b9u, kind = mode_.kind;
+      void* parameters[] = {&to, &words, &own, &kind};
+      if (!check(driver_.launch(fill_, helperShape(), parameters), "fill")) return false;
+      const Argument& argument = job_.arguments[a];
+      if (!holdsMaps(a)) continue;
+      const std::vector<EncodedMap> maps(kHeldMaps, side.maps[a]);
+      if (!check(driver_.synchronize(), "fill") ||
+          !check(driver_.toDevice(to + kMargin, maps.data(), maps.size() * sizeof(EncodedMap)), "fill"))
+        return false;
+    }
+    return true;
+  }
+
+  bool holdsMaps(std::size_t argument) const {
+    return job_.arguments[argument].kind == Argument::Kind::kBuffer &&
+           !job_.arguments[argument].map.box.empty();
+  }
+
+  LaunchShape helperShape() const {
+    return {{static_cast<std::uint32_t>(4 * driver_.multiprocessors()), 1, 1}, {256, 1, 1}, {1, 1, 1}, 0};
+  }
+
+  // Shared memory is never clean in practice; what is in it must not be the tile of the launch before.
+  bool scrub(std::uint32_t seed) {
+    LaunchShape shape{{static_cast<std::uint32_t>(2 * driver_.multiprocessors()), 1, 1},
+                      {256, 1, 1},
+                      {1, 1, 1},
+                      static_cast<std::uint32_t>(driver_.maxSharedBytes())};
+    std::uint32_t bytes = shape.shared_bytes;
+    void* parameters[] = {&bytes, &seed};
+    return check(driver_.prepare(scrub_, shape), "scrub") &&
+           check(driver_.launch(scrub_, shape, parameters), "scrub");
+  }
+
+  /// One launch of the kernel on fresh memory.
+  bool runSide(Side& side, std::uint32_t seed, std::uint32_t junk) {
+    if (!fill(side, seed) || !scrub(junk) || !check(driver_.synchronize(), "preparation")) return false;
+    const Status launched = driver_.launch(side.function, job_.shape, side.pointers.data());
+    is_launch_refused_ = launched != status::kOk;
+    return check(launched, "launch") && check(driver_.synchronize(), "kernel");
+  }
+
+  bool compare(const Side& a, const Side& b, std::uint32_t& different, std::uint32_t& first) {
+    different = 0;
+    for (std::size_t i = 0; i < a.memory.size(); ++i) {
+      if (a.memory[i] == 0) continue;
+      std::uint32_t counts[2] = {0, 0xffffffffu};
+      // Maps hold addresses, which are not the same on both sides.
+      const std::uint64_t skipped = holdsMaps(i) ? kMargin + bytesOf(job_.arguments[i]) / 2 : 0;
+      Address pa = a.memory[i] + skipped, pb = b.memory[i] + skipped, result = result_;
+      std::uint64_t words = wordsOf(i) - skipped / 4;
+      void* parameters[] = {&pa, &pb, &words, &result};
+      if (!check(driver_.toDevice(result_, counts, sizeof counts), "compare") ||
+          !check(driver_.launch(compare_, helperShape(), parameters), "compare") ||
+          !check(driver_.toHost(counts, result_, sizeof counts), "compare"))
+        return false;
+      if (counts[0] != 0 && different == 0) first = counts[1] - static_cast<std::uint32_t>(kMargin / 4);
+      different += counts[0];
+    }
+    return true;
+  }
+
+  // Two launches with different junk in shared memory.
+  bool isReferenceStable() {
+    Side second;
+    if (!makeSide(second, false)) return broken(), false;
+    second.function = reference_.function;
+    constexpr unsigned kTries = 4;
+    for (unsigned i = 0; i < kTries; ++i) {
+      std::uint32_t different = 0, first = 0;
+      if (!runSide(reference_, i, 2 * i) || !runSide(second, i, 2 * i + 1)) {
+        if (is_launch_refused_ || job_.hasRepair()) return broken(), false;
+        say("fault " + why_.substr(why_.rfind(' ') + 1));
+        return false;
+      }
+      if (!compare(reference_, second, different, first)) return broken(), false;
+      if (different == 0) continue;
+      if (!job_.hasRepair()) continue;  // the defect may show undisturbed
+      why_ = "its result is not the same in two launches (word " + std::to_string(first) + ")";
+      return broken(), false;
+    }
+    spare_ = std::move(second);
+    return true;
+  }
+
+  bool runCell(const std::string& file, bool has_host_sources, unsigned& wrong) {
+    say("loading");
+    Side& side = has_host_sources ? host_ : spare_;
+    if (side.memory.empty() && !makeSide(side, has_host_sources)) return say("skip " + why_), true;
+    if (!load(file, side)) return say("skip " + why_), true;
+    say("running");
+    std::uint32_t word = 0;
+    for (unsigned i = 0; i < options_.launches; ++i) {
+      std::uint32_t different = 0, first = 0;
+      const std::uint32_t seed = 1000 + i;
+      if (!runSide(reference_, seed, 2 * seed)) return broken(), false;
+      if (!runSide(side, seed, 2 * seed + 1)) {
+        if (is_launch_refused_) return say("skip " + why_), true;
+        say("count " + std::to_string(i + 1) + " " + std::to_string(wrong) + " " + std::to_string(word));
+        return say("fault " + why_.substr(why_.rfind(' ') + 1)), false;
+      }
+      if (!compare(reference_, side, different, first)) return broken(), false;
+      if (different != 0 && wrong++ == 0) word = first;
+      if (i % 10 == 9)
+        say("count " + std::to_string(i + 1) + " " + std::to_string(wrong) + " " + std::to_string(word));
+    }
+    say("count " + std::to_string(options_.launches) + " " + std::to_string(wrong) + " " +
+        std::to_string(word));
+    return true;
+  }
+
+  /// Memory behind a tensor map that is a parameter.
+  static constexpr std::uint64_t kMapBytes = 16 << 20;
+  /// At the start of a buffer that holds maps.
+  static constexpr std::size_t kHeldMaps = 64;
+
+  const Job& job_;
+  const WorkerOptions options_;
+  const Driver driver_;
+  const FillMode mode_;
+  FunctionHandle *fill_ = nullptr, *compare_ = nullptr, *scrub_ = nullptr;
+  Address result_ = 0, flood_ = 0;
+  Side reference_, spare_, host_;
+  bool is_launch_refused_ = false;
+  std::string why_;
+};
+
+}  // namespace
+
+int runWorker(const Job& job, const WorkerOptions& options) {
+  Result<Driver> driver = Driver::open();
+  if (!driver) {
+    say("reference " + driver.error().message);
+    return 1;
+  }
+  return Worker(job, options, std::move(*driver)).run();
+}
+
+}  // namespace handoff::confirm

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Witness jobs of a kernel's findings: what the unit says about parameters, and the kernel as the repair
+// leaves it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "analyzer/diagnose/diagnose.h"
+#include "analyzer/explore/statement.h"
+#include "analyzer/frontend/unit.h"
+#include "analyzer/witness/job.h"
+
+namespace handoff::explore {
+
+class WitnessJobs {
+ public:
+  /// `statements`: of the program; null: no repair was tried.
+  WitnessJobs(const frontend::Unit& unit, const ptx::Function& kernel, const frontend::KernelDecl* decl,
+              const machine::Program& program, const Statements* statements);
+
+  std::shared_ptr<const diagnose::WitnessJob> make(const diagnose::Diagnosis& diagnosis,
+                                                   const diagnose::Finding& finding,
+                                                   const machine::Launch& launch) const;
+
+ private:
+  const machine::Program& program_;
+  const Statements* statements_;
+  std::vector<witness::Parameter> parameters_;
+};
+
+}  // namespace handoff::explore

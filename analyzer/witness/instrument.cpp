@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of the perturbations. Each stands in a scope of its own, so that its names meet no others.
+#include "analyzer/witness/instrument.h"
+
+#include <variant>
+
+#include "analyzer/ptx/decode.h"
+
+namespace handoff::witness {
+
+using ptx::Operand;
+
+namespace {
+
+constexpr const char* kScope =
+    "\t{\n\t.reg .pred %handoff_p;\n\t.reg .b32 %handoff_r<4>;\n\t.reg .b64 %handoff_d<3>;\n";
+
+/// Number of the thread's warp in its block, into %handoff_r0.
+constexpr const char* kWarpNumber =
+    "\tmov.u32 %handoff_r0, %tid.z;\n\tmov.u32 %handoff_r1, %ntid.y;\n\tmov.u32 %handoff_r2, %tid.y;\n"
+    "\tmad.lo.u32 %handoff_r0, %handoff_r0, %handoff_r1, %handoff_r2;\n"
+    "\tmov.u32 %handoff_r1, %ntid.x;\n\tmov.u32 %handoff_r2, %tid.x;\n"
+    "\tmad.lo.u32 %handoff_r0, %handoff_r0, %handoff_r1, %handoff_r2;\n\tshr.u32 %handoff_r0, %handoff_r0, "
+    "5;\n";
+
+std::string skipUnlessEqual(const char* reg, std::uint32_t value, const std::string& label) {
+  return std::string("\tsetp.ne.u32 %handoff_p, ") + reg + ", " + std::to_string(value) +
+         ";\n\t@%handoff_p bra " + label + ";\n";
+}
+
+/// A number that a float, a half and an integer can hold, and that no tile is filled with.
+std::string junk(unsigned word) { return std::to_string(0x4155'4155u + word * 0x0001'0001u); }
+
+}  // namespace
+
+std::string Instrumenter::nameOf(const Operand& operand) const {
+  const ptx::Function& function = program_.function;
+  const auto variable = static_cast<std::uint32_t>(operand.var);
+  if (operand.kind == Operand::Kind::kRegister || operand.base == Operand::Base::kRegister)
+    return function.registers[static_cast<std::uint32_t>(operand.reg)].name;
+  if (operand.kind == Operand::Kind::kVariable || operand.base == Operand::Base::kVariable)
+    return operand.is_module_scope ? program_.module->variables[variable].name
+                                   : function.variables[variable].name;
+  return "";
+}
+
+std::string Instrumenter::address(const Operand& operand, std::int64_t more) const {
+  const std::int64_t offset = operand.imm + more;
+  const std::string name = nameOf(operand);
+  if (name.empty()) return "[" + std::to_string(offset) + "]";
+  return "[" + name + (offset < 0 ? "" : "+") + std::to_string(offset) + "]";
+}
+
+void Instrumenter::addHeader(const std::string& line) {
+  if (result_.header.find(line) == std::string::npos) result_.header += line;
+}
+
+std::string Instrumenter::skipUnlessGuarded(const ptx::Instruction& instruction,
+                                            const std::string& label) const {
+  if (!instruction.guard) return "";
+  const std::string& reg =
+      program_.function.registers[static_cast<std::uint32_t>(instruction.guard->reg)].name;
+  return std::string("\t@") + (instruction.guard->is_negated ? "" : "!") + reg + " bra " + label + ";\n";
+}
+
+void Instrumenter::delay(const Delay& delay, bool is_cluster) {
+  const std::string done = unique("done"), loop = unique("spin");
+  std::string text = kScope;
+  text += kWarpNumber + skipUnlessEqual("%handoff_r0", delay.warp, done);
+  if (is_cluster)
+    text += "\tmov.u32 %handoff_r0, %cluster_ctarank;\n" + skipUnlessEqual("%handoff_r0", delay.cta, done);
+  if (delay.pass != 0) {
+    const std::string counter = "%handoff_pass" + std::to_string(++passes_);
+    result_.entry += "\t.reg .b32 " + counter + ";\n\tmov.b32 " + counter + ", 0;\n";
+    text += "\tadd.u32 " + counter + ", " + counter + ", 1;\n" +
+            skipUnlessEqual(counter.c_str(), delay.pass, done);
+  }
+  text += "\tmov.u64 %handoff_d0, %clock64;\n" + loop + ":\n\tmov.u64 %handoff_d1, %clock64;\n" +
+          "\tsub.u64 %handoff_d1, %handoff_d1, %handoff_d0;\n\tsetp.lt.u64 %handoff_p, %handoff_d1, " +
+          std::to_string(delay.clocks) + ";\n\t@%handoff_p bra " + loop + ";\n" + done + ":\n\t}\n";
+  add(delay.instr, std::move(text));
+}
+
+bool Instrumenter::poison(std::uint32_t instr, std::uint64_t box_bytes) {
+  const ptx::Instruction& copy = program_.function.instructions[instr];
+  const ptx::Decoded& decoded = *copy.decoded;
+  const bool is_to_shared =
+      decoded.space() == ptx::Space::kShared || decoded.space() == ptx::Space::kSharedCluster;
+  if (!is_to_shared || copy.operands.empty() || copy.operands[0].kind != Operand::Kind::kAddress)
+    return false;
+  const std::string skip = unique("skip");
+  std::string text = kScope + skipUnlessGuarded(copy, skip);
+  if (std::holds_alternative<ptx::CpAsync>(decoded.effect)) {
+    if (copy.operands.size() < 3 || copy.operands[2].kind != Operand::Kind::kImmediate) return false;
+    for (std::int64_t byte = 0; byte < copy.operands[2].imm; byte += 4)
+      text += "\tst.shared.b32 " + address(copy.operands[0], byte) + ", " +
+              junk(static_cast<unsigned>(byte)) + ";\n";
+    add(instr, text + skip + ":\n\t}\n");
+    return true;
+  }
+  const bool is_tensor = std::holds_alternative<ptx::TensorCopy>(decoded.effect);
+  if ((!is_tensor && !std::holds_alternative<ptx::BulkCopy>(decoded.effect)) ||
+      decoded.has("multicast::cluster"))
+    return false;
+  std::string size = std::to_string(box_bytes);
+  if (!is_tensor) {
+    if (copy.operands.size() < 3) return false;
+    size = copy.operands[2].kind == Operand::Kind::kImmediate ? std::to_string(copy.operands[2].imm)
+                                                              : nameOf(copy.operands[2]);
+  }
+  const std::string base = nameOf(copy.operands[0]);
+  if (base.empty() || size.empty() || size == "0") return false;
+  // The async proxy has to see the junk before its own bytes, or the junk would come last.
+  const std::string loop = unique("fill");
+  const bool is_wide =
+      copy.operands[0].base == Operand::Base::kRegister &&
+      ptx::byteSize(program_.function.registers[static_cast<std::uint32_t>(copy.operands[0].reg)].type) == 8;
+  text += is_wide ? "\tcvt.u32.u64 %handoff_r0, " + base + ";\n" : "\tmov.u32 %handoff_r0, " + base + ";\n";
+  text += "\tadd.u32 %handoff_r0, %handoff_r0, " + std::to_string(copy.operands[0].imm) +
+          ";\n\tmov.b32 %handoff_r1, " + size + ";\n\tadd.u32 %handoff_r1, %handoff_r1, %handoff_r0;\n" +
+          loop + ":\n\tst.shared::cluster.b32 [%handoff_r0], " + junk(1) +
+          ";\n\tadd.u32 %handoff_r0, %handoff_r0, 4;\n\tsetp.lt.u32 %handoff_p, %handoff_r0, "
+          "%handoff_r1;\n\t@%handoff_p bra " +
+          loop + ";\n\tfence.proxy.async;\n" + skip + ":\n\t}\n";
+  add(instr, std::move(text));
+  return true;
+}
+
+bool Instrumenter::conflictingStores(std::uint32_t instr, ptx::Space space) {
+  constexpr unsigned kStores = 8;
+  const ptx::Instruction& store = program_.function.instructions[instr];
+  const std::string skip = unique("skip");
+  std::string text = kScope + skipUnlessGuarded(store, skip) + "\tmov.u32 %handoff_r0, %laneid;\n";
+  if (space == ptx::Space::kShared) {
+    addHeader(".shared .align 128 .b8 handoff_scratch[" + std::to_string(kScratchBytes) + "];\n");
+    text +=
+        "\tshl.b32 %handoff_r0, %handoff_r0, 7;\n\tmov.u32 %handoff_r1, handoff_scratch;\n\tadd.u32 "
+        "%handoff_r0, %handoff_r0, %handoff_r1;\n";
+    for (unsigned i = 0; i < kStores; ++i) text += "\tst.volatile.shared.b32 [%handoff_r0], %handoff_r1;\n";
+  } else {
+    constexpr unsigned kSpacing = 4096;
+    addHeader(".global .align 128 .b8 handoff_sink[" + std::to_string(kStores * 32 * kSpacing) + "];\n");
+    text += "\tmul.wide.u32 %handoff_d0, %handoff_r0, " + std::to_string(kSpacing) +
+            ";\n\tmov.u64 %handoff_d1, handoff_sink;\n\tadd.u64 %handoff_d0, %handoff_d0, %handoff_d1;\n";
+    for (unsigned i = 0; i < kStores; ++i)
+      text += "\tst.global.b32 [%handoff_d0+" + std::to_string(i * 32 * kSpacing) + "], %handoff_r0;\n";
+  }
+  add(instr, text + skip + ":\n\t}\n");
+  return true;
+}
+
+bool Instrumenter::floodStores(std::uint32_t instr) {
+  const ptx::Instruction& store = program_.function.instructions[instr];
+  const ptx::Decoded& decoded = *store.decoded;
+  const auto* bulk = std::get_if<ptx::BulkCopy>(&decoded.effect);
+  if (bulk == nullptr || bulk->is_reduction || decoded.space() != ptx::Space::kGlobal ||
+      store.operands.size() < 3)
+    return false;
+  const Operand& size_operand = store.operands[2];
+  const std::string size = size_operand.kind == Operand::Kind::kImmediate ? std::to_string(size_operand.imm)
+                                                                          : nameOf(size_operand);
+  if (size.empty()) return false;
+  constexpr unsigned kBytes = 512 * 1024;
+  addHeader(".visible .global .align 8 .u64 handoff_host;\n");
+  const std::string skip = unique("skip"), loop = unique("copy");
+  std::string text = kScope + skipUnlessGuarded(store, skip);
+  text += "\tld.global.u64 %handoff_d0, [handoff_host];\n\tmov.b32 %handoff_r0, 0;\n" + loop +
+          ":\n\tcp.async.bulk.global.shared::cta.bulk_group [%handoff_d0], " + address(store.operands[1], 0) +
+          ", " + size + ";\n\tcvt.u64.u32 %handoff_d1, " + size +
+          ";\n\tadd.u64 %handoff_d0, %handoff_d0, %handoff_d1;\n\tadd.u32 %handoff_r0, %handoff_r0, " + size +
+          ";\n\tsetp.lt.u32 %handoff_p, %handoff_r0, " + std::to_string(kBytes) + ";\n\t@%handoff_p bra " +
+          loop + ";\n" + skip + ":\n\t}\n";
+  add(instr, std::move(text));
+  return true;
+}
+
+}  // namespace handoff::witness

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which perturbations to try for a finding, and in which order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/diagnose/diagnose.h"
+#include "analyzer/witness/instrument.h"
+
+namespace handoff::witness {
+
+struct Variant {
+  std::string name;         ///< "delay-first"
+  std::string description;  ///< "thread (32,0,0) waits 10 us before line 12 of the PTX"
+  Instrumentation added;    ///< nothing: the kernel as it is
+  bool has_host_sources =
+      false;  ///< the global side of the copies lies in host memory, which makes them late
+};
+
+/// What the finding predicts for a launch, beside wrong data: a kernel that never ends, or one that the
+/// hardware stops.
+struct Prediction {
+  bool is_hang = false, is_fault = false;
+};
+Prediction predictionOf(const std::string& rule, const machine::Program& program);
+
+/// Best first: the plain kernel is always among them. A perturbation can hide what another one shows, so most
+/// come alone.
+std::vector<Variant> variantsFor(const diagnose::Diagnosis& diagnosis, const machine::Program& program,
+                                 const machine::Launch& launch);
+
+}  // namespace handoff::witness
