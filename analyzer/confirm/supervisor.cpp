@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <sstream>
 
 #include "analyzer/confirm/worker.h"
@@ -110,6 +111,12 @@ class Session {
         case Child::Wait::kTimeout:
           if (!is_running) return refuse("the kernel was not loaded in time");
           if (cell_ == nullptr) return tryNextMode("it does not end");
+          // A GPU that others use, or that recovers from their faults, can be slow for seconds: a repaired
+          // kernel has to hang twice.
+          if (which_ == 1 && retried_.insert(variant_).second) {
+            *cell_ = {};
+            return true;
+          }
           cell_->is_hang = true;
           return goOn();
         case Child::Wait::kLine:
@@ -225,6 +232,7 @@ class Session {
   unsigned which_ = 0;
   Cell* cell_ = nullptr;
   std::string why_invalid_;
+  std::set<std::size_t> retried_;  ///< variants whose repaired kernel seemed to hang
 };
 
 json::Value describeCell(const Cell& cell) {
