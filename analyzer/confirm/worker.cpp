@@ -168,7 +168,6 @@ class Worker {
       std::uint32_t own = seed * 0x01000193u + static_cast<std::uint32_t>(a) * 0x9e3779b9u, kind = mode_.kind;
       void* parameters[] = {&to, &words, &own, &kind};
       if (!check(driver_.launch(fill_, helperShape(), parameters), "fill")) return false;
-      const Argument& argument = job_.arguments[a];
       if (!holdsMaps(a)) continue;
       const std::vector<EncodedMap> maps(kHeldMaps, side.maps[a]);
       if (!check(driver_.synchronize(), "fill") ||
