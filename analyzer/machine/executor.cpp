@@ -11,6 +11,7 @@
 
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/machine.h"
+#include "analyzer/machine/run_trace.h"
 
 namespace handoff::machine {
 
@@ -30,6 +31,7 @@ Outcome run(const Program& program, const Launch& launch, const RunOptions& opti
   Executor::Setup setup{.tracked = {}, .granule = program.shared_granule, .boxes = {}};
   while (true) {
     if (options.path != nullptr) options.path->clear();
+    if (options.trace != nullptr) options.trace->clear();
     Executor executor(program, launch, options, setup);
     Outcome outcome = executor.run();
     Executor::Setup needed = executor.neededSetup();
@@ -200,6 +202,7 @@ void Executor::execute(Warp& warp, std::size_t f) {
   if (lanes == 0 && !is_branch) return;
   if (path_ != nullptr) noteOperands({warp, f, op, index, lanes});
   if (op.is_collective && lanes != warp.live && gather({warp, f, op, index, lanes})) return;
+  if (options_.trace != nullptr) options_.trace->steps.push_back({index, outcome_.log.end(), lanes, warp.id});
   if (watch_ != nullptr) watchStep(warp, op, lanes);
   std::visit([&](const auto& effect) { (*this)(effect, Step{warp, f, op, index, lanes}); }, op.decoded->effect);
   if (watch_ != nullptr) watchLoad(warp, op, index);

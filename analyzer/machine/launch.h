@@ -44,6 +44,7 @@ struct Launch {
 
 class DataQuestions;
 class PathLog;
+struct RunTrace;
 
 /// Which way threads go at a branch, or a predicate, whose condition depends on data that the machine does not have. "First"
 /// is the first warp to ask, or the first lane of each warp; it only goes apart where the condition may differ by thread.
@@ -72,6 +73,8 @@ struct RunOptions {
   PathLog* path = nullptr;
   /// Who answers questions about unknown data, and remembers the answers for further runs; null: the run itself.
   DataQuestions* questions = nullptr;
+  /// Where to note what is executed; null: nowhere.
+  RunTrace* trace = nullptr;
 };
 
 }  // namespace handoff::machine

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/machine/address.h"
+#include "analyzer/machine/run_trace.h"
 
 namespace handoff::machine {
 
@@ -182,7 +183,14 @@ void RaceChecker::forEachShared(const Range& range, Check&& check) {
   }
 }
 
+void RaceChecker::trace(const Range& range, EventId event, bool is_write) {
+  RunTrace* const trace = run_.options.trace;
+  if (trace == nullptr || !trace->records_touches || range.address >= kTensorBase) return;
+  trace->touches.push_back({event, range.bytes, range.address, range.cta->rank, is_write});
+}
+
 void RaceChecker::readShared(const Range& range, EventId event, bool is_recorded) {
+  trace(range, event, /*is_write=*/false);
   forEachShared(range, [&](Cell& cell, std::uint64_t at) {
     readCell(cell, range.lanes, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank, /*reads=*/true}, is_recorded);
   });
@@ -190,6 +198,7 @@ void RaceChecker::readShared(const Range& range, EventId event, bool is_recorded
 }
 
 void RaceChecker::writeShared(const Range& range, EventId event) {
+  trace(range, event, /*is_write=*/true);
   forEachShared(range, [&](Cell& cell, std::uint64_t at) {
     writeCell(cell, {event, lowestLane(range.lanes), at, ptx::Space::kShared, range.cta->rank});
   });

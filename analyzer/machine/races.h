@@ -59,6 +59,7 @@ class RaceChecker {
   };
   enum class Verdict : std::uint8_t { kFine, kUnordered, kUnfenced };
 
+  void trace(const Range& range, EventId event, bool is_write);
   void readCell(Cell& cell, LaneMask lanes, const Second& read, bool is_recorded);
   void writeCell(Cell& cell, const Second& write);
   void checkAgainstReaders(const Cell& cell, const Second& write);

@@ -7,6 +7,7 @@
 
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/run_trace.h"
 #include "analyzer/machine/token.h"
 
 namespace handoff::machine {
@@ -276,6 +277,7 @@ void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& 
     MbarrierObject* object = mbarrierAt(step, named, lanes);
     if (object == nullptr) return;
     const EventId event = log(step, EventKind::kCopyArrive, lanes, object->phase());
+    if (options_.trace != nullptr) options_.trace->tracked.push_back({event, object->actor(), object->phase() + 1});
     checkPhaseKnown(step, *object, named, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     bool completed = false;
     forEachLane(lanes, [&](unsigned lane) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for mbarrier phases, by token and by parity (PTX ISA, "mbarrier.test_wait, mbarrier.try_wait").
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/run_trace.h"
 #include "analyzer/machine/token.h"
 
 namespace handoff::machine {
@@ -12,6 +13,7 @@ void Executor::observePhase(const Step& step, const ptx::Mbarrier& effect, Mbarr
   const Phase awaited = object.phase() - 1;
   const EventId event = log(step, EventKind::kMbarrierWait, lanes, awaited - object.firstPhase());
   outcome_.log.setBarrier(event, reported(named));
+  if (options_.trace != nullptr) options_.trace->waits.push_back({event, object.actor(), object.phase()});
   const bool is_over = object.phase() > object.firstPhase();
   // A phase that the thread had waited for before, or the one "before the first": waiting for it orders nothing new.
   Phase& seen = warp.seen_phases.try_emplace({named.address, lowestLane(lanes)}, object.firstPhase()).first->second;
