@@ -252,4 +252,16 @@ Result<Unit> load(const std::string& file, const Options& options) {
   return options.frontend == Choice::kNvcc ? loadWithNvcc(job) : loadWithClang(job, options.frontend);
 }
 
+Result<std::string> loadSass(const std::string& file, const Options& options) {
+  if (auto text = readFile(file); !text) return text.error();
+  const bool is_source = !file.ends_with(".cubin");
+  Result<CompileCommand> command = is_source ? commandFor(file, options) : Result<CompileCommand>(CompileCommand{});
+  if (!command) return command.error();
+  auto toolkit = findToolkit(options, command->flags.cuda_path);
+  if (!toolkit) return toolkit.error();
+  if (!is_source) return disassemble(absolutePath(file), *toolkit);
+  if (!*toolkit) return Error{"no CUDA toolkit was found, so there is no nvcc to make machine code", {file, 0, 0}};
+  return disassembleWithNvcc(absolutePath(file), command->flags, **toolkit, PathMap(file, command->flags.directory));
+}
+
 }  // namespace handoff::frontend

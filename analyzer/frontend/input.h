@@ -27,6 +27,10 @@ struct Options {
 /// message), an unreadable compile_commands.json.
 Result<Unit> load(const std::string& file, const Options& options);
 
+/// Machine code as "nvdisasm -gi" or "cuobjdump -sass" prints it: of a .cubin as it is, of a source file or PTX after nvcc has compiled it.
+/// Errors as above, and a tool that is not installed.
+Result<std::string> loadSass(const std::string& file, const Options& options);
+
 /// CUDA files (.cu, or -x cu/cuda entries) of a build directory, in the order of its database, each once.
 Result<std::vector<std::string>> filesOfDatabase(const std::string& build_path);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running nvcc in a private folder and reading its messages.
+// Running nvcc and cuobjdump in a private folder and reading their messages.
 #include "analyzer/frontend/nvcc.h"
 
 #include <fcntl.h>
@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -30,11 +32,11 @@ Result<int> runProgram(const std::vector<std::string>& words, const std::string&
   pid_t pid = 0;
   const int code = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (code != 0) return Error{"cannot run nvcc: " + std::string(std::strerror(code)), {words[0], 0, 0}};
+  if (code != 0) return Error{"cannot run it: " + std::string(std::strerror(code)), {words[0], 0, 0}};
   int status = 0;
   while (waitpid(pid, &status, 0) < 0)
-    if (errno != EINTR) return Error{"lost nvcc: " + std::string(std::strerror(errno)), {}};
-  if (!WIFEXITED(status)) return Error{"nvcc was ended by signal " + std::to_string(WTERMSIG(status)), {}};
+    if (errno != EINTR) return Error{"lost '" + words[0] + "': " + std::string(std::strerror(errno)), {}};
+  if (!WIFEXITED(status)) return Error{"'" + words[0] + "' was ended by signal " + std::to_string(WTERMSIG(status)), {}};
   return WEXITSTATUS(status);
 }
 
@@ -72,31 +74,81 @@ Error firstNvccError(const std::string& text, const PathMap& paths) {
   return *first;
 }
 
-Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
-                                    const PathMap& paths) {
+namespace {
+
+/// Runs nvcc up to `stage` ("-ptx", "-cubin"), with the result in `output`; `log` is for its messages.
+std::optional<Error> runNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit, const PathMap& paths,
+                             const std::string& stage, const std::string& output, const std::string& log) {
   if (toolkit.nvcc.empty()) return Error{"the CUDA toolkit in '" + toolkit.path + "' has no nvcc", {}};
-  auto folder = TempFolder::create();
-  if (!folder) return folder.error();
-  const std::string ptx = folder->path() + "/out.ptx", log = folder->path() + "/log";
   std::vector<std::string> words = {toolkit.nvcc,
-                                    "-ptx",
+                                    stage,
                                     "-lineinfo",
                                     "--expt-relaxed-constexpr",
                                     "--expt-extended-lambda",
                                     "-arch=" + flags.arch,
-                                    "-x",
-                                    "cu",
                                     "-w"};
+  if (!file.ends_with(".ptx")) words.insert(words.end(), {"-x", "cu"});
   const std::vector<std::string> args = nvccSpelling(flags.args);
   words.insert(words.end(), args.begin(), args.end());
-  words.insert(words.end(), {file, "-o", ptx});
+  words.insert(words.end(), {file, "-o", output});
   const auto status = runProgram(words, flags.directory, log);
   if (!status) return status.error();
-  if (*status != 0) {
-    const auto text = readFile(log);
-    return firstNvccError(text ? *text : std::string(), paths);
-  }
+  if (*status == 0) return std::nullopt;
+  const auto text = readFile(log);
+  return firstNvccError(text ? *text : std::string(), paths);
+}
+
+bool isProgram(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+
+/// A program of the toolkit, else the first of that name on PATH; "" where there is none.
+std::string findTool(const std::string& name, const std::optional<Toolkit>& toolkit) {
+  if (toolkit && isProgram(toolkit->path + "/bin/" + name)) return toolkit->path + "/bin/" + name;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (!folder.empty() && isProgram(folder + "/" + name)) return folder + "/" + name;
+  return "";
+}
+
+}  // namespace
+
+Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
+                                    const PathMap& paths) {
+  auto folder = TempFolder::create();
+  if (!folder) return folder.error();
+  const std::string ptx = folder->path() + "/out.ptx";
+  if (auto error = runNvcc(file, flags, toolkit, paths, "-ptx", ptx, folder->path() + "/log")) return *error;
   return readFile(ptx);
+}
+
+Result<std::string> disassembleWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
+                                        const PathMap& paths) {
+  auto folder = TempFolder::create();
+  if (!folder) return folder.error();
+  const std::string cubin = folder->path() + "/out.cubin";
+  if (auto error = runNvcc(file, flags, toolkit, paths, "-cubin", cubin, folder->path() + "/log")) return *error;
+  return disassemble(cubin, toolkit);
+}
+
+Result<std::string> disassemble(const std::string& file, const std::optional<Toolkit>& toolkit) {
+  auto folder = TempFolder::create();
+  if (!folder) return folder.error();
+  const std::string log = folder->path() + "/log";
+  // nvdisasm knows lines, cuobjdump more kinds of files.
+  if (const std::string nvdisasm = findTool("nvdisasm", toolkit); !nvdisasm.empty()) {
+    const auto status = runProgram({nvdisasm, "-gi", "-c", file}, "", log);
+    if (status && *status == 0) return readFile(log);
+  }
+  const std::string cuobjdump = findTool("cuobjdump", toolkit);
+  if (cuobjdump.empty())
+    return Error{"machine code needs cuobjdump or nvdisasm, which are neither in the CUDA toolkit nor on PATH; they are its "
+                 "binary utilities", {}};
+  const auto status = runProgram({cuobjdump, "-sass", file}, "", log);
+  if (!status) return status.error();
+  auto text = readFile(log);
+  if (*status == 0 || !text) return text;
+  while (text->ends_with('\n')) text->pop_back();
+  return Error{"cuobjdump failed: " + text->substr(text->rfind('\n') + 1), {}};
 }
 
 }  // namespace handoff::frontend

@@ -2,6 +2,9 @@
 // The other producer of PTX.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "analyzer/frontend/files.h"
 #include "analyzer/frontend/flags.h"
 #include "analyzer/frontend/toolkit.h"
@@ -11,6 +14,13 @@ namespace handoff::frontend {
 /// Runs "nvcc -ptx -lineinfo" and returns the PTX. Errors: nvcc's first message with its position.
 Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
                                     const PathMap& paths);
+
+/// Machine code of the file: nvcc compiles it with the same flags, and nvdisasm or cuobjdump prints it. Errors as above,
+/// and when neither is installed.
+Result<std::string> disassembleWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
+                                        const PathMap& paths);
+/// The same for a cubin or another file that cuobjdump reads.
+Result<std::string> disassemble(const std::string& file, const std::optional<Toolkit>& toolkit);
 
 /// The first error in what nvcc printed: "file(12): error: ...", "file:12:3: fatal error: ...". "and N more"
 /// is added.

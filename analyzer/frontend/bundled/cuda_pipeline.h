@@ -2,6 +2,16 @@
 // The pipeline primitives: CUDA C++ Programming Guide, "Pipeline Primitives Interface".
 #pragma once
 #include <cuda_runtime.h>
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+// These targets have no asynchronous copies: the toolkit's header falls back to loads and stores, too.
+HANDOFF_DEVICE void __pipeline_memcpy_async(void* __restrict__ to, const void* __restrict__ from, size_t bytes, size_t zfill = 0) {
+  for (size_t at = 0; at < bytes; at += 4) *(int*)((char*)to + at) = at < bytes - zfill ? *(const int*)((const char*)from + at) : 0;
+}
+HANDOFF_DEVICE void __pipeline_commit() {}
+HANDOFF_DEVICE void __pipeline_wait_prior(size_t) {}
+typedef uint64_t __mbarrier_t;
+HANDOFF_DEVICE void __pipeline_arrive_on(__mbarrier_t*) {}
+#else
 HANDOFF_DEVICE void __pipeline_memcpy_async(void* __restrict__ to, const void* __restrict__ from, size_t bytes, size_t zfill = 0) {
   const unsigned int address = (unsigned int)__cvta_generic_to_shared(to);
   const unsigned int source = (unsigned int)(bytes - zfill);
@@ -29,3 +39,4 @@ typedef uint64_t __mbarrier_t;
 HANDOFF_DEVICE void __pipeline_arrive_on(__mbarrier_t* barrier) {
   asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"((unsigned int)__cvta_generic_to_shared(barrier)) : "memory");
 }
+#endif
