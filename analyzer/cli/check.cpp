@@ -13,16 +13,19 @@
 #include <fstream>
 #include <future>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "analyzer/audit/audit.h"
 #include "analyzer/cli/fix.h"
 #include "analyzer/cli/given.h"
 #include "analyzer/cli/inputs.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/cli/witness_files.h"
+#include "analyzer/diagnose/rule.h"
 #include "analyzer/explore/analyze.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/report/json.h"
@@ -32,21 +35,6 @@
 
 namespace handoff::cli {
 namespace {
-
-explore::Options exploreOptions(const CheckOptions& options, const config::Config& config) {
-  explore::Options result;
-  const config::Budget& budget = config.budget;
-  result.max_seconds = options.max_seconds.value_or(budget.seconds.value_or(result.max_seconds));
-  result.max_paths = options.max_paths.value_or(budget.paths.value_or(result.max_paths));
-  result.max_memory_mb = options.max_memory_mb.value_or(budget.memory_mb.value_or(result.max_memory_mb));
-  result.kernel_filter = options.kernel;
-  result.launches = options.launches;
-  result.any_launch = options.any_launch;
-  result.makes_jobs = !options.witness_folder.empty() || !options.confirm_results.empty();
-  for (const config::Launch& launch : config.launches)
-    result.configured.push_back({launch.kernel, launch.launch, launch.pos});
-  return result;
-}
 
 std::vector<explore::Audience> audiencesOf(const frontend::Unit& unit, const explore::Options& options) {
   std::vector<explore::Audience> audiences(options.launches.size() + options.configured.size());
@@ -77,9 +65,15 @@ void filterFindings(diagnose::KernelReport& kernel, const report::GlobList& chec
   }
 }
 
+/// Advice is no defect, whatever the user calls an error: it never changes the exit code.
+bool isAdvice(std::string_view rule) {
+  const diagnose::RuleInfo* const info = diagnose::findRule(rule);
+  return info != nullptr && info->group == "perf";
+}
+
 void promoteFindings(diagnose::KernelReport& kernel, const report::GlobList& as_errors) {
   for (diagnose::Finding& finding : kernel.findings) {
-    if (!as_errors.contains(finding.rule)) continue;
+    if (!as_errors.contains(finding.rule) || isAdvice(finding.rule)) continue;
     finding.severity = diagnose::Severity::kError;
     if (report::isViolation(finding)) kernel.verdict = diagnose::Verdict::kViolation;
   }
@@ -103,24 +97,10 @@ std::string shortfall(const diagnose::KernelReport& kernel, const report::Paths&
   return pos.isKnown() ? text + " (" + paths.shorten(pos.file) + ":" + std::to_string(pos.line) + ")" : text;
 }
 
-bool usesColor(const CheckOptions& options) {
-  if (options.color != Color::kAuto) return options.color == Color::kAlways;
-  const char* no_color = std::getenv("NO_COLOR");
-  return options.output.empty() && (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
-}
-
 unsigned jobsFor(const CheckOptions& options, std::size_t files) {
   const unsigned wanted =
       options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   return static_cast<unsigned>(std::min<std::size_t>(wanted, std::max<std::size_t>(files, 1)));
-}
-
-/// Folders whose headers are the toolkit's, in addition to those that report::Paths knows.
-std::vector<std::string> toolkitFolders(const CheckOptions& options) {
-  std::vector<std::string> folders = {options.frontend.cuda_path};
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* value = std::getenv(variable)) folders.emplace_back(value);
-  return folders;
 }
 
 /// Everything between the pool and the exit code.
@@ -220,6 +200,54 @@ ExitCode fail(const Error& error) {
 
 }  // namespace
 
+explore::Options exploreOptions(const CheckOptions& options, const config::Config& config) {
+  explore::Options result;
+  const config::Budget& budget = config.budget;
+  result.max_seconds = options.max_seconds.value_or(budget.seconds.value_or(result.max_seconds));
+  result.max_paths = options.max_paths.value_or(budget.paths.value_or(result.max_paths));
+  result.max_memory_mb = options.max_memory_mb.value_or(budget.memory_mb.value_or(result.max_memory_mb));
+  result.kernel_filter = options.kernel;
+  result.launches = options.launches;
+  result.any_launch = options.any_launch;
+  result.makes_jobs = !options.witness_folder.empty() || !options.confirm_results.empty();
+  for (const config::Launch& launch : config.launches)
+    result.configured.push_back({launch.kernel, launch.launch, launch.pos});
+  return result;
+}
+
+bool usesColor(const CheckOptions& options) {
+  if (options.color != Color::kAuto) return options.color == Color::kAlways;
+  const char* no_color = std::getenv("NO_COLOR");
+  return options.output.empty() && (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
+}
+
+std::vector<std::string> toolkitFolders(const CheckOptions& options) {
+  std::vector<std::string> folders = {options.frontend.cuda_path};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* value = std::getenv(variable)) folders.emplace_back(value);
+  return folders;
+}
+
+namespace {
+
+/// Advice takes runs of its own, so it is looked for only when it is asked for.
+bool wantsAdvice(const CheckOptions& options) {
+  const report::GlobList checks(options.checks);
+  const auto rules = diagnose::rules();
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const diagnose::RuleInfo& rule) { return isAdvice(rule.name) && checks.contains(rule.name); });
+}
+
+void addAdvice(const frontend::Unit& unit, const explore::Options& options,
+               std::vector<diagnose::KernelReport>& kernels) {
+  for (audit::KernelAudit& audited : audit::audit(unit, options))
+    for (diagnose::KernelReport& kernel : kernels)
+      if (kernel.name == audited.name)
+        std::move(audited.advice.begin(), audited.advice.end(), std::back_inserter(kernel.findings));
+}
+
+}  // namespace
+
 CheckedFile checkFile(const std::string& file, const CheckOptions& options, const config::Config& config) {
   CheckedFile result;
   result.report.path = file;
@@ -245,6 +273,7 @@ CheckedFile checkFile(const std::string& file, const CheckOptions& options, cons
       return result;
     }
     result.report.kernels = explore::analyze(*unit, explore_options);
+    if (wantsAdvice(options)) addAdvice(*unit, explore_options, result.report.kernels);
   } catch (const std::exception& fault) {
     result.report.error = Error{std::string("internal error: ") + fault.what(), {file, 0, 0}};
     result.is_internal = true;

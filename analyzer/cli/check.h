@@ -3,10 +3,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/options.h"
 #include "analyzer/config/config.h"
+#include "analyzer/explore/analyze.h"
 #include "analyzer/explore/given_check.h"
 #include "analyzer/report/report.h"
 
@@ -19,6 +21,14 @@ struct CheckedFile {
   /// order.
   std::vector<explore::Audience> audiences;
 };
+
+/// The limits and launches that the command line and the configuration give.
+explore::Options exploreOptions(const CheckOptions& options, const config::Config& config);
+
+/// Where standard output or --output shall have colours.
+bool usesColor(const CheckOptions& options);
+/// Folders whose headers are the toolkit's, in addition to those that report::Paths knows.
+std::vector<std::string> toolkitFolders(const CheckOptions& options);
 
 /// Reads and analyses one file. Never throws: a fault of ours becomes the file's error and sets
 /// `is_internal`. `config`: what .handoff.yaml says for this file; the command line comes before it.

@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/cli/audit.h"
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/explain.h"
 #include "analyzer/cli/options.h"
+#include "analyzer/cli/queue.h"
 #include "analyzer/cli/replay.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/support/text.h"
@@ -29,6 +31,8 @@ constexpr std::string_view kUsage =
     "\n"
     "Commands:\n"
     "  check [OPTION...] [FILE|FOLDER...] [-- FLAG...]   check .cu and .ptx files\n"
+    "  audit [OPTION...] [FILE|FOLDER...] [-- FLAG...]   say what asynchronous calls became\n"
+    "  queue [OPTION...]                                 a backlog at fixed rates; slots over time\n"
     "  explain RULE                                      print the page of a rule\n"
     "  replay JOB                                        the two orders of a witness job, side by side\n"
     "  version                                           print versions\n"
@@ -40,6 +44,22 @@ constexpr std::string_view kCheckUsage =
     "\n"
     "Checks .cu and .ptx files, the ones below folders, or with -p alone all CUDA files of a build.\n"
     "Flags after -- replace those of compile_commands.json.\n";
+
+constexpr std::string_view kAuditUsage =
+    "Usage: handoff audit [OPTION...] [FILE|FOLDER...] [-- FLAG...]\n"
+    "\n"
+    "Says for every asynchronous call which instruction it became, and how much work lies between\n"
+    "issue and wait. Reads .cu and .ptx files, and with --cubin machine code.\n";
+
+constexpr std::string_view kAuditExitCodes =
+    "\nExit codes: 0 audited, whatever the notes say, 2 usage or input, 3 internal error.\n";
+
+constexpr std::string_view kQueueUsage =
+    "Usage: handoff queue [--arrivals=RATE] [--service=RATE] [--steps=N]\n"
+    "       handoff queue --timeline=FILE [--html] [OPTION...]\n"
+    "\n"
+    "A backlog of 4 items at fixed rates, or the slots of a real kernel over time. The queue has no\n"
+    "copies, slots, barriers or overlap, and validates no kernel.\n";
 
 constexpr std::string_view kExitCodes =
     "\nExit codes: 0 nothing found, 1 findings, 2 usage, input or configuration, 3 internal error.\n"
@@ -62,6 +82,26 @@ ExitCode check(Arguments arguments) {
     return ExitCode::kNothingFound;
   }
   return runCheck(*options);
+}
+
+ExitCode audit(Arguments arguments) {
+  const Result<CheckOptions> options = parseCheckOptions(arguments, Command::kAudit);
+  if (!options) return usageError(options.error().message);
+  if (options->wants_help) {
+    std::cout << kAuditUsage << optionHelp(Command::kAudit) << kAuditExitCodes;
+    return ExitCode::kNothingFound;
+  }
+  return runAudit(*options);
+}
+
+ExitCode queue(Arguments arguments) {
+  const Result<CheckOptions> options = parseCheckOptions(arguments, Command::kQueue);
+  if (!options) return usageError(options.error().message);
+  if (options->wants_help) {
+    std::cout << kQueueUsage << optionHelp(Command::kQueue);
+    return ExitCode::kNothingFound;
+  }
+  return runQueue(*options);
 }
 
 ExitCode explain(Arguments arguments) {
@@ -93,14 +133,16 @@ ExitCode list(Arguments) {
   return ExitCode::kNothingFound;
 }
 
-struct Command {
+struct Subcommand {
   std::string_view name;
   ExitCode (*run)(Arguments);
 };
 
-constexpr std::array<Command, 10> kCommands = {{{"check", check},
+constexpr std::array<Subcommand, 12> kCommands = {{{"check", check},
+                                               {"audit", audit},
+                                               {"queue", queue},
                                                {"explain", explain},
-                                                {"replay", replay},
+                                               {"replay", replay},
                                                {"version", version},
                                                {"help", help},
                                                {"--version", version},
@@ -115,7 +157,7 @@ ExitCode run(Arguments arguments) {
     return ExitCode::kBadInput;
   }
   std::vector<std::string_view> names;
-  for (const Command& command : kCommands) {
+  for (const Subcommand& command : kCommands) {
     if (command.name == arguments[0]) return command.run(arguments.subspan(1));
     names.push_back(command.name);
   }

@@ -88,6 +88,11 @@ std::string addExtraArg(CheckOptions& options, std::string_view value) {
   return "";
 }
 
+std::string setCubin(CheckOptions& options, std::string_view) {
+  options.reads_machine_code = true;
+  return "";
+}
+
 std::string setKernel(CheckOptions& options, std::string_view value) {
   options.kernel = value;
   return "";
@@ -189,6 +194,41 @@ std::string setColor(CheckOptions& options, std::string_view value) {
   return setNamed(options.color, value, kChoices);
 }
 
+/// A number of items a second.
+std::string setRate(double& target, std::string_view text) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_rate = status == std::errc() && end == text.data() + text.size() && value >= 0 && value <= lab::kMaxRate;
+  if (!is_rate) return quoted(text) + " is no rate from 0 to " + lab::amountText(lab::kMaxRate);
+  target = value;
+  return "";
+}
+
+std::string setArrivals(CheckOptions& options, std::string_view value) {
+  return setRate(options.queue.rates.arrivals, value);
+}
+
+std::string setService(CheckOptions& options, std::string_view value) {
+  return setRate(options.queue.rates.service, value);
+}
+
+std::string setSteps(CheckOptions& options, std::string_view value) {
+  constexpr unsigned kMostSteps = 1000;
+  const std::string wrong = setUnsigned(options.queue.steps, value);
+  if (!wrong.empty() || options.queue.steps <= kMostSteps) return wrong;
+  return quoted(value) + " is more than " + std::to_string(kMostSteps);
+}
+
+std::string setTimeline(CheckOptions& options, std::string_view value) {
+  options.queue.timeline = value;
+  return "";
+}
+
+std::string setHtml(CheckOptions& options, std::string_view) {
+  options.queue.makes_page = true;
+  return "";
+}
+
 std::string setHelp(CheckOptions& options, std::string_view) {
   options.wants_help = true;
   return "";
@@ -212,14 +252,19 @@ constexpr OptionInfo kOptions[] = {
 #include "analyzer/cli/options.def"
 };
 
+bool isFor(const OptionInfo& option, Command command) {
+  return (static_cast<unsigned>(option.command) & static_cast<unsigned>(command)) != 0;
+}
+
 /// An argument split into its option and, where it holds one, its value.
 struct Spelling {
   const OptionInfo* option = nullptr;
   std::optional<std::string_view> value;
 };
 
-Spelling splitArgument(std::string_view argument) {
+Spelling splitArgument(std::string_view argument, Command command) {
   for (const OptionInfo& option : kOptions) {
+    if (!isFor(option, command)) continue;
     if (argument == option.name) return {&option, std::nullopt};
     if (!argument.starts_with(option.name)) continue;
     const std::string_view rest = argument.substr(option.name.size());
@@ -230,18 +275,19 @@ Spelling splitArgument(std::string_view argument) {
   return {};
 }
 
-Error unknownOption(std::string_view argument) {
+Error unknownOption(std::string_view argument, Command command) {
   std::vector<std::string_view> names;
-  for (const OptionInfo& option : kOptions) names.push_back(option.name);
+  for (const OptionInfo& option : kOptions)
+    if (isFor(option, command)) names.push_back(option.name);
   const std::string_view name = argument.substr(0, argument.find('='));
   return {"unknown option " + quoted(name) + suggestion(name, names), {}};
 }
 
 /// Applies one option; advances `next` over a value in an argument of its own.
 std::optional<Error> applyOption(CheckOptions& options, std::span<const std::string_view> arguments,
-                                 std::size_t& next) {
-  const auto [option, attached] = splitArgument(arguments[next]);
-  if (option == nullptr) return unknownOption(arguments[next]);
+                                 std::size_t& next, Command command) {
+  const auto [option, attached] = splitArgument(arguments[next], command);
+  if (option == nullptr) return unknownOption(arguments[next], command);
   ++next;
   std::string_view value;
   if (option->value.empty()) {
@@ -262,7 +308,7 @@ std::optional<Error> applyOption(CheckOptions& options, std::span<const std::str
 
 std::span<const OptionInfo> optionTable() { return kOptions; }
 
-Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments) {
+Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments, Command command) {
   CheckOptions options;
   std::size_t next = 0;
   while (next < arguments.size()) {
@@ -278,15 +324,16 @@ Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> argumen
       ++next;
       continue;
     }
-    if (const std::optional<Error> error = applyOption(options, arguments, next)) return *error;
+    if (const std::optional<Error> error = applyOption(options, arguments, next, command)) return *error;
   }
   return options;
 }
 
-std::string optionHelp() {
+std::string optionHelp(Command command) {
   std::string text;
   std::string_view group;
   for (const OptionInfo& option : kOptions) {
+    if (!isFor(option, command)) continue;
     if (option.group != group) text += "\n" + std::string(option.group) + ":\n";
     group = option.group;
     std::string left = "  " + std::string(option.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of `handoff check`: one table that feeds parsing, --help and docs/cli.md.
+// The options of the commands: one table that feeds parsing, --help and docs/cli.md.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/frontend/input.h"
+#include "analyzer/lab/queue.h"
 #include "analyzer/support/result.h"
 
 namespace handoff::cli {
@@ -16,6 +17,14 @@ namespace handoff::cli {
 enum class Format : std::uint8_t { kText, kJson };
 enum class Requirement : std::uint8_t { kNone, kChecked, kVerified };
 enum class Color : std::uint8_t { kAuto, kAlways, kNever };
+
+/// Of `handoff queue` alone.
+struct QueueOptions {
+  lab::Rates rates;
+  unsigned steps = 2;
+  std::string timeline;  ///< the file whose slots to show; empty: none
+  bool makes_page = false;
+};
 
 struct CheckOptions {
   std::vector<std::string> inputs;  ///< files and folders as given
@@ -40,7 +49,12 @@ struct CheckOptions {
   bool show_stats = false;
   bool lists_checks = false;
   bool wants_help = false;
+  bool reads_machine_code = false;  ///< audit only
+  QueueOptions queue;
 };
+
+/// Which commands have an option.
+enum class Command : std::uint8_t { kCheck = 1, kAudit = 2, kQueue = 4, kCheckAndAudit = 3, kAll = 7 };
 
 struct OptionInfo {
   std::string_view name;   ///< with its dashes
@@ -49,14 +63,15 @@ struct OptionInfo {
   std::string_view help;
   /// Takes the value ("" for a flag); returns what is wrong with it, or "".
   std::string (*set)(CheckOptions& options, std::string_view value);
+  Command command = Command::kCheck;
 };
 
 std::span<const OptionInfo> optionTable();
 
-/// Parses what follows `handoff check`.
-Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments);
+/// Parses what follows the name of the command.
+Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments, Command command = Command::kCheck);
 
-/// The option list of `handoff check --help`.
-std::string optionHelp();
+/// The option list of the command's --help.
+std::string optionHelp(Command command = Command::kCheck);
 
 }  // namespace handoff::cli

@@ -37,8 +37,7 @@ bool needsToolkit(const std::string& file) {
   return false;
 }
 
-std::vector<KernelReport> analyzeCase(const std::string& path, const std::string& arch,
-                                      frontend::Choice choice, const explore::Options& options) {
+std::optional<frontend::Unit> loadCase(const std::string& path, const std::string& arch, frontend::Choice choice) {
   frontend::Options input;
   input.frontend = choice;
   input.arch = arch;
@@ -47,8 +46,15 @@ std::vector<KernelReport> analyzeCase(const std::string& path, const std::string
   Result<frontend::Unit> unit = frontend::load((repositoryRoot() / "testcases" / path).string(), input);
   if (!unit) {
     ADD_FAILURE() << toString(unit.error());
-    return {};
+    return std::nullopt;
   }
+  return std::move(*unit);
+}
+
+std::vector<KernelReport> analyzeCase(const std::string& path, const std::string& arch, frontend::Choice choice,
+                                      const explore::Options& options) {
+  const std::optional<frontend::Unit> unit = loadCase(path, arch, choice);
+  if (!unit) return {};
   std::vector<KernelReport> kernels = explore::analyze(*unit, options);
   EXPECT_FALSE(kernels.empty()) << "no kernel came out";
   for (const KernelReport& kernel : kernels)

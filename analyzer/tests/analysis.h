@@ -2,6 +2,7 @@
 // The whole analysis of one file, in process, and what tests say about its findings.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ bool needsToolkit(const std::string& file);
 /// error.
 std::vector<diagnose::KernelReport> analyzeCase(const std::string& path, const std::string& arch,
                                                 frontend::Choice choice, const explore::Options& options);
+
+/// A file below testcases, loaded; a test failure when it cannot be.
+std::optional<frontend::Unit> loadCase(const std::string& path, const std::string& arch, frontend::Choice choice);
 
 /// Rule, message and the lines of all positions.
 std::string describe(const diagnose::Finding& finding);

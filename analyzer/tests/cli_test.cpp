@@ -277,8 +277,12 @@ TEST_F(Cli, UnwritableOutputIsAnError) {
 TEST_F(Cli, ListChecksNamesEveryRuleThatIsOn) {
   const CommandResult all = run("--list-checks");
   EXPECT_EQ(all.exit_code, 0);
-  for (const diagnose::RuleInfo& rule : diagnose::rules())
-    EXPECT_THAT(all.out, HasSubstr(std::string(rule.name))) << rule.name;
+  const CommandResult with_advice = run("check --list-checks '--checks=*'");
+  for (const diagnose::RuleInfo& rule : diagnose::rules()) {
+    EXPECT_THAT(with_advice.out, HasSubstr(std::string(rule.name))) << rule.name;
+    const bool is_on = all.out.find(rule.name) != std::string::npos;
+    EXPECT_EQ(is_on, rule.group != "perf") << rule.name;
+  }
   const CommandResult some = run("check --list-checks '--checks=-*,missing-wait'");
   EXPECT_THAT(some.out, AllOf(StartsWith("missing-wait "), Not(HasSubstr("hang"))));
 }

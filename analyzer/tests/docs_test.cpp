@@ -69,5 +69,15 @@ TEST(Docs, OptionsPageHasTheHelpText) {
   EXPECT_THAT(textOf("docs/cli.md"), testing::HasSubstr(help.out));
 }
 
+// The page shows the slots of a kernel of the repository, with declarations that are the same on any machine.
+TEST(Docs, QueueLabIsWhatTheToolMakes) {
+  const char* const page = "docs/queue-lab.html";
+  const CommandResult made = runHandoff(
+      "queue --cuda-path=none --arch=sm_80 --timeline=testcases/audit/perf_ring3_pipelined.cu --html", repositoryRoot().string());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  if (std::getenv("HANDOFF_UPDATE_DOCS") != nullptr) std::ofstream(repositoryRoot() / page) << made.out;
+  EXPECT_EQ(textOf(page), made.out) << page << " is out of date; HANDOFF_UPDATE_DOCS=1 ./dev test -R Docs rewrites it";
+}
+
 }  // namespace
 }  // namespace handoff::tests

@@ -105,4 +105,27 @@ std::vector<SizeCase> allSizeCases() {
   return cases;
 }
 
+std::vector<AuditMark> AuditCase::marks() const {
+  std::vector<AuditMark> marks;
+  unsigned number = 0;
+  for (const std::string& line : linesOf(file())) {
+    ++number;
+    if (const std::size_t at = line.find("// PERF: "); at != std::string::npos)
+      for (const std::string& rule : split(line.substr(at + 9), ' ')) marks.push_back({number, false, rule});
+    if (const std::size_t at = line.find("// BECOMES: "); at != std::string::npos)
+      marks.push_back({number, true, line.substr(at + 12)});
+  }
+  return marks;
+}
+
+std::vector<AuditCase> allAuditCases() {
+  std::vector<AuditCase> cases;
+  const std::vector<std::string> lines = linesOf("testcases/audit/audit.tsv");
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = cellsOf(lines[i], 3);
+    cases.push_back({cells[0], cells[1], split(cells[2], ',')});
+  }
+  return cases;
+}
+
 }  // namespace handoff::tests

@@ -49,4 +49,24 @@ struct SizeCase {
 
 std::vector<SizeCase> allSizeCases();
 
+/// What a line of an audit case says: "// PERF: <rule>..." is advice at that line, "// BECOMES: <text>" the beginning of
+/// what the call there becomes.
+struct AuditMark {
+  unsigned line = 0;
+  bool becomes = false;
+  std::string text;
+};
+
+/// One row of testcases/audit/audit.tsv.
+struct AuditCase {
+  std::string path;
+  std::string arch;
+  std::vector<std::string> frontends;
+
+  std::string file() const { return "testcases/" + path; }
+  std::vector<AuditMark> marks() const;
+};
+
+std::vector<AuditCase> allAuditCases();
+
 }  // namespace handoff::tests

@@ -49,9 +49,11 @@ TEST(Layering, FoldersIncludeOnlyWhatLiesBelow) {
       // Runs on machines with a GPU and nothing else.
       {"confirm", {"support"}},
       {"explore", {"witness", "diagnose", "machine", "ptx", "symbolic", "frontend", "support"}},
-      {"report", {"diagnose", "support"}},
+      {"audit", {"explore", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
+      {"lab", {"audit", "explore", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
+      {"report", {"audit", "diagnose", "support"}},
       {"config", {"support"}},
-      {"cli", {"config", "report", "explore", "diagnose", "frontend", "support"}},
+      {"cli", {"config", "report", "lab", "audit", "explore", "witness", "diagnose", "frontend", "support"}},
   };
   for (const std::string& file : filesBelow("analyzer", kSources)) {
     const auto folder = allowed.find(folderOf(file));
@@ -132,6 +134,7 @@ TEST(RulesComplete, EveryPageIsAboutARule) {
 
 TEST(RulesComplete, EveryRuleHasTwoBadAndTwoGoodCases) {
   for (const diagnose::RuleInfo& rule : diagnose::rules()) {
+    if (rule.group == "perf") continue;  // below
     const std::string folder(rule.name);
     int bad = 0, good = 0;
     for (const Case& item : allCases()) {
@@ -143,8 +146,20 @@ TEST(RulesComplete, EveryRuleHasTwoBadAndTwoGoodCases) {
   }
 }
 
+TEST(RulesComplete, EveryPieceOfAdviceHasTwoCases) {
+  for (const diagnose::RuleInfo& rule : diagnose::rules()) {
+    if (rule.group != "perf") continue;
+    std::set<std::string> files;
+    for (const AuditCase& item : allAuditCases())
+      for (const AuditMark& mark : item.marks())
+        if (!mark.becomes && mark.text == rule.name) files.insert(item.path);
+    EXPECT_GE(files.size(), 2u) << rule.name;
+  }
+}
+
 TEST(Cases, IndexAndFilesAgree) {
   std::set<std::string> indexed;
+  for (const AuditCase& item : allAuditCases()) indexed.insert(item.file());
   for (const Case& item : allCases()) indexed.insert("testcases/" + item.path);
   for (const SizeCase& item : allSizeCases()) indexed.insert(item.file());
   const std::vector<std::string> files = filesBelow("testcases", {".cu"});
