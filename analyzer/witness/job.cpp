@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <set>
 #include <span>
 
@@ -205,10 +206,17 @@ class Builder {
                   {"interleave", map.interleave}};
   }
 
+  /// Where the bytes begin: the finding names one of them. Accesses of up to 16 bytes are aligned to their size.
+  std::uint64_t firstAddress() const {
+    const auto bytes = static_cast<std::uint64_t>(sharedBytes());
+    const bool is_vector = std::has_single_bit(bytes) && bytes <= 16;
+    return is_vector ? in_.diagnosis.address & ~(bytes - 1) : in_.diagnosis.address;
+  }
+
   Value memory() const {
     return Object{{"space", in_.diagnosis.space == ptx::Space::kGlobal ? "global" : "shared"},
                   {"place", in_.diagnosis.finding.witness.buffer},
-                  {"address", in_.diagnosis.address},
+                  {"address", firstAddress()},
                   {"bytes", sharedBytes()}};
   }
 
