@@ -141,15 +141,8 @@ std::vector<std::uint64_t> LoopCloser::distances(const ClosedLoop& loop, TermId 
       if (size != 0 && size < (1u << 20) && steps.size() < 16) steps.insert(size);
     }
   }
-  std::vector<TermId> work{exit};
-  std::set<TermId> seen;
-  while (!work.empty()) {
-    const TermId id = work.back();
-    work.pop_back();
-    if (id == 0 || !seen.insert(id).second) continue;
-    const symbolic::Term& term = terms_[id];
-    if (term.op == symbolic::TermOp::kConstant && term.value > 1 && term.value < (1u << 16)) factors.insert(term.value);
-    work.insert(work.end(), {term.a, term.b, term.c});
+  for (const std::uint64_t constant : terms_.constantsOf(exit)) {
+    if (constant > 1 && constant < (1u << 16)) factors.insert(constant);
   }
   for (const std::uint64_t step : steps) {
     for (const std::uint64_t factor : factors) {

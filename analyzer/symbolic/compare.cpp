@@ -13,8 +13,6 @@ namespace {
 using U128 = unsigned __int128;
 using S128 = __int128;
 
-constexpr std::uint64_t signBit(unsigned width) { return 1ull << (width - 1); }
-
 /// The odd number's inverse modulo 2^64: each step doubles the bits that are right.
 std::uint64_t inverseOf(std::uint64_t odd) {
   std::uint64_t inverse = odd;

@@ -71,19 +71,36 @@ std::uint64_t Valuation::operator()(TermId id) {
 
 std::uint64_t Terms::evaluate(TermId id, unsigned lane, const Model& model) const { return Valuation(*this, model, lane)(id); }
 
-const std::vector<TermId>& Terms::symbolsOf(TermId id) const {
-  if (const auto it = symbols_of_.find(id); it != symbols_of_.end()) return it->second;
-  std::set<TermId> seen, symbols;
+/// Each part of the term once, itself among them.
+template <typename F>
+void Terms::forEachPart(TermId id, F&& visit) const {
+  std::set<TermId> seen;
   std::vector<TermId> work{id};
   while (!work.empty()) {
     const TermId at = work.back();
     work.pop_back();
-    if (at == kConcrete || !terms_[at].has_symbols || !seen.insert(at).second) continue;
+    if (at == kConcrete || !seen.insert(at).second) continue;
     const Term& term = terms_[at];
-    if (term.op == TermOp::kSymbol) symbols.insert(at);
+    visit(at, term);
     work.insert(work.end(), {term.a, term.b, term.c});
   }
+}
+
+const std::vector<TermId>& Terms::symbolsOf(TermId id) const {
+  if (const auto it = symbols_of_.find(id); it != symbols_of_.end()) return it->second;
+  std::set<TermId> symbols;
+  forEachPart(id, [&](TermId at, const Term& term) {
+    if (term.op == TermOp::kSymbol) symbols.insert(at);
+  });
   return symbols_of_.emplace(id, std::vector<TermId>(symbols.begin(), symbols.end())).first->second;
+}
+
+std::set<std::uint64_t> Terms::constantsOf(TermId id) const {
+  std::set<std::uint64_t> constants;
+  forEachPart(id, [&](TermId, const Term& term) {
+    if (term.op == TermOp::kConstant) constants.insert(term.value);
+  });
+  return constants;
 }
 
 bool Terms::contains(TermId id, TermId symbol) const {

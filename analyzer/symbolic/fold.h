@@ -14,6 +14,8 @@ constexpr std::uint64_t signExtended(std::uint64_t word, unsigned width) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(word << shift) >> shift);
 }
 
+constexpr std::uint64_t signBit(unsigned width) { return 1ull << (width - 1); }
+
 /// `op` on operands of `width` bits that are zero-extended; so is the result. No leaf, extension or choice.
 std::uint64_t fold(TermOp op, unsigned width, std::uint64_t a, std::uint64_t b);
 

@@ -91,22 +91,6 @@ constexpr std::size_t kMaxOpen = 4;       ///< assumptions that a changed value 
 constexpr std::size_t kMaxVariants = 48;
 constexpr std::size_t kMaxIntervals = 256;
 
-/// The constants of a term.
-std::set<std::uint64_t> constantsOf(const Terms& terms, TermId id) {
-  std::set<std::uint64_t> constants;
-  std::set<TermId> seen;
-  std::vector<TermId> work{id};
-  while (!work.empty()) {
-    const TermId at = work.back();
-    work.pop_back();
-    if (at == kConcrete || !seen.insert(at).second) continue;
-    const Term& term = terms[at];
-    if (term.op == TermOp::kConstant) constants.insert(term.value);
-    work.insert(work.end(), {term.a, term.b, term.c});
-  }
-  return constants;
-}
-
 }  // namespace
 
 Solver::Solver(Terms& terms, unsigned milliseconds) : terms_(terms), z3_(std::make_unique<Z3>(milliseconds)), sets_(terms) {}
@@ -148,7 +132,7 @@ bool Solver::tryKnownInputs(Assumptions& open, Model& nearest) {
 // One symbol takes values near the constants that its assumption speaks of.
 bool Solver::tryVariants(const Assumptions& open, const Model& nearest) {
   if (open.empty() || open.size() > kMaxOpen) return false;
-  const std::set<std::uint64_t> constants = constantsOf(terms_, open.front().predicate);
+  const std::set<std::uint64_t> constants = terms_.constantsOf(open.front().predicate);
   for (const TermId id : terms_.symbolsOf(open.front().predicate)) {
     const Term& symbol = terms_[id];
     Model model = nearest;

@@ -13,8 +13,6 @@ namespace {
 
 using U128 = unsigned __int128;
 
-std::uint64_t signBit(unsigned width) { return 1ull << (width - 1); }
-
 }  // namespace
 
 std::size_t Terms::Hash::operator()(const Term& term) const {

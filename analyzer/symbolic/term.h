@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -105,6 +106,8 @@ class Terms {
   /// The symbols that occur, by their terms' ids.
   const std::vector<TermId>& symbolsOf(TermId id) const;
   bool contains(TermId id, TermId symbol) const;
+  /// The words of all constants that occur.
+  std::set<std::uint64_t> constantsOf(TermId id) const;
   std::string text(TermId id) const;
 
  private:
@@ -139,6 +142,7 @@ class Terms {
   TermId reduceQuotient(TermId a, std::uint64_t divisor);
   TermId magicQuotient(TermId x, std::uint64_t factor, unsigned shift);
   TermId extendSum(TermId a, unsigned width);
+  template <typename F> void forEachPart(TermId id, F&& visit) const;
   template <typename F> TermId rebuild(const Term& term, F&& child);
 
   std::vector<Term> terms_;
