@@ -78,7 +78,7 @@ report::AuditedFile auditFile(const std::string& file, const CheckOptions& optio
     result.notes = unit->notes;
     if (unit->used_bundled_headers)
       result.notes.push_back({"no CUDA toolkit was found; declarations that come with handoff were used", {file, 0, 0}});
-    const explore::Options explore_options = exploreOptions(options, config);
+    const explore::Options explore_options = settingsFor(options, config).explore;
     if (const std::vector<Error> mistakes = explore::commentMistakes(*unit); !mistakes.empty()) {
       result.error = mistakes.front();
       return result;
@@ -122,13 +122,13 @@ ExitCode runAudit(const CheckOptions& options) {
     silence(file, paths, sources);
     totals.add(file);
     kernels += file.kernels.size() + (file.sass ? file.sass->size() : 0);
-    const bool is_text = options.format == Format::kText;
+    const bool is_text = options.format == "text";
     if (is_text) out << report::renderAudit(file, paths, sources, {usesColor(options), options.is_quiet, false}) << std::flush;
     if (file.error && (!is_text || !options.output.empty()))
       std::cerr << report::renderAudit(file, paths, sources, {.is_quiet = true});
     if (!is_text) audited.push_back(std::move(file));
   }
-  if (options.format == Format::kText) {
+  if (options.format == "text") {
     out << report::renderAuditSummary(totals);
   } else {
     out << report::renderAuditJson(audited, paths, {std::string(kVersion), false});

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "analyzer/cli/output.h"
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/support/launch_text.h"
@@ -24,11 +25,11 @@ struct Named {
 };
 
 /// Sets `target` to the value called `word`; returns what is wrong.
-template <typename T, std::size_t N>
-std::string setNamed(T& target, std::string_view word, const std::array<Named<T>, N>& choices) {
+template <typename T, typename Choices>
+std::string setNamed(T& target, std::string_view word, const Choices& choices) {
   std::vector<std::string_view> names;
   std::string list;
-  for (const Named<T>& choice : choices) {
+  for (const auto& choice : choices) {
     if (choice.name == word) {
       target = choice.value;
       return "";
@@ -158,9 +159,14 @@ std::string setExitZero(CheckOptions& options, std::string_view) {
 }
 
 std::string setFormat(CheckOptions& options, std::string_view value) {
-  static constexpr std::array<Named<Format>, 2> kChoices = {
-      {{"text", Format::kText}, {"json", Format::kJson}}};
-  return setNamed(options.format, value, kChoices);
+  std::vector<Named<std::string>> choices;
+  for (const FormatInfo& format : formats()) choices.push_back({format.name, std::string(format.name)});
+  return setNamed(options.format, value, choices);
+}
+
+std::string setAuditFormat(CheckOptions& options, std::string_view value) {
+  const std::array<Named<std::string>, 2> choices = {{{"text", "text"}, {"json", "json"}}};
+  return setNamed(options.format, value, choices);
 }
 
 std::string setWitnessFolder(CheckOptions& options, std::string_view value) {

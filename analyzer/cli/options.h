@@ -14,7 +14,6 @@
 
 namespace handoff::cli {
 
-enum class Format : std::uint8_t { kText, kJson };
 enum class Requirement : std::uint8_t { kNone, kChecked, kVerified };
 enum class Color : std::uint8_t { kAuto, kAlways, kNever };
 
@@ -36,7 +35,7 @@ struct CheckOptions {
   bool any_launch = false;
   /// For each kernel; empty: what .handoff.yaml says, else the default of explore::Options.
   std::optional<unsigned> max_seconds, max_paths, max_memory_mb;
-  Format format = Format::kText;
+  std::string format = "text";      ///< a name of formats()
   std::string witness_folder;   ///< empty: no jobs
   std::string confirm_results;  ///< a file of handoff-confirm; empty: none
   std::string output;  ///< empty: standard output

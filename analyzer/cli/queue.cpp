@@ -30,7 +30,7 @@ Result<std::string> textOf(const CheckOptions& options) {
   const Result<frontend::Unit> unit = frontend::load(queue.timeline, options.frontend);
   if (!unit) return unit.error();
   if (const std::vector<Error> mistakes = explore::commentMistakes(*unit); !mistakes.empty()) return mistakes.front();
-  const Result<lab::Timeline> timeline = lab::timelineOf(*unit, exploreOptions(options, {}));
+  const Result<lab::Timeline> timeline = lab::timelineOf(*unit, settingsFor(options, {}).explore);
   if (!timeline) return timeline.error();
   return queue.makes_page ? lab::renderPage(*timeline) : lab::renderTimeline(*timeline);
 }

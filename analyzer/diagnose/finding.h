@@ -93,6 +93,9 @@ struct Finding {
   bool is_for_other_launches = false;
   std::shared_ptr<const WitnessJob> job{};  ///< where it was asked for
   std::optional<Confirmation> confirmation{};
+  /// The same mistake was reported with an earlier file of the run, and is counted there.
+  bool is_repeat = false;
+  std::vector<std::string> also_in{};  ///< files of the run that repeat it
 };
 
 /// Something that keeps the verdict from being `verified`.
@@ -120,6 +123,7 @@ struct KernelReport {
   double seconds = 0;     ///< analysis wall time
   std::uint64_t warp_instructions = 0;  ///< executed by the machine
   bool has_async = false; ///< the kernel uses asynchronous copies or barriers objects
+  bool is_cut_short = false; ///< by time, memory or an interruption: another run of the same may say more
 };
 
 }  // namespace handoff::diagnose

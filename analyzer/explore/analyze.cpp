@@ -14,6 +14,7 @@
 #include "analyzer/explore/paths.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
+#include "analyzer/explore/source_text.h"
 #include "analyzer/explore/witness_jobs.h"
 #include "analyzer/machine/data_terms.h"
 #include "analyzer/machine/machine.h"
@@ -119,7 +120,7 @@ class KernelAnalysis {
   bool explorePaths(const machine::Program& program, const Scenario& scenario) {
     const std::size_t limits_before = report_.limits.size();
     PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
-                      .deadline = start_ + std::chrono::seconds(options_.max_seconds)};
+                      .deadline = start_ + std::chrono::seconds(options_.max_seconds), .cancel = options_.cancel};
     // What is off the verdict gets a part of the time only.
     if (is_aside_) budget.deadline = std::min(budget.deadline, std::chrono::steady_clock::now() + kMaxSecondsAside);
     is_explored_ = false;
@@ -135,6 +136,7 @@ class KernelAnalysis {
     Paths paths(program, scenario, budget, run, probe);
     paths.explore();
     report_.paths += paths.count();
+    report_.is_cut_short |= paths.isCutShort() || std::chrono::steady_clock::now() >= budget.deadline;
     for (const machine::RunLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
     for (std::string& quantity : holdsFor(scenario, program)) addQuantity(std::move(quantity));
     return report_.limits.size() == limits_before;
@@ -194,7 +196,10 @@ class KernelAnalysis {
     // Threads that part ways: on the first paths only, since every path is cut short by the assumption anyway.
     if (!by_thread || ++mixed_paths_ > kMaxMixedPaths) return;
     for (const machine::UnknownBranches mixed : machine::kMixedBranches) {
-      if (secondsSince(start_) > options_.max_seconds / 2) return;
+      if (secondsSince(start_) > options_.max_seconds / 2) {
+        report_.is_cut_short = true;
+        return;
+      }
       options.unknown_branches = mixed;
       runOnce(program, scenario, options);
     }
@@ -301,10 +306,11 @@ class KernelAnalysis {
     const auto is_wgmma = [](const ptx::Instruction& instr) { return instr.opcode.starts_with("wgmma.mma_async"); };
     const std::vector<ptx::Instruction>& instructions = program.function.instructions;
     const bool has_hazards = std::any_of(instructions.begin(), instructions.end(), is_wgmma);
-    if (!options_.try_repairs || (to_repair_.empty() && !has_hazards)) return;
+    if (!options_.try_repairs || isCancelled(options_.cancel) || (to_repair_.empty() && !has_hazards)) return;
     keepRepresentatives();
     const bool has_source = unit_.producer != frontend::Producer::kPtxFile;
-    repairer_.emplace(program, inputs_, has_source ? unit_.file : "", Repairer::Budget{});
+    repairer_.emplace(program, inputs_, has_source ? unit_.file : "", has_source ? SourceText::of(unit_) : SourceText({}),
+                      Repairer::Budget{});
     std::vector<std::optional<diagnose::Repair>> repairs = repairer_->repairAll(to_repair_);
     for (std::size_t i = 0; i < repairs.size(); ++i) report_.findings[i].repair = std::move(repairs[i]);
   }

@@ -8,6 +8,7 @@
 
 #include "analyzer/diagnose/finding.h"
 #include "analyzer/frontend/unit.h"
+#include "analyzer/support/cancel.h"
 
 namespace handoff::explore {
 
@@ -32,6 +33,7 @@ struct Options {
   unsigned max_paths = 256;                  ///< runs with different inputs, per kernel
   bool makes_jobs = false;                   ///< fill in Finding::job
   unsigned max_memory_mb = 2048;             ///< of the whole process, when the next path is about to start
+  const CancelToken* cancel = nullptr;       ///< null: never. A kernel that was cancelled is bounded
 };
 
 /// One report per kernel of the module, in the module's order. A kernel that could not be checked has verdict kError

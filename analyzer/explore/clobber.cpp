@@ -25,7 +25,7 @@ bool ordersMemory(const ptx::Effect& effect) {
 
 void reportMissingClobbers(const frontend::Unit& unit, const machine::Program& program, diagnose::KernelReport& report) {
   std::set<std::pair<std::string, std::uint32_t>> told;
-  const SourceText text = unit.asm_facts.empty() ? SourceText({}) : SourceText::read(unit.file);
+  const SourceText text = unit.asm_facts.empty() ? SourceText({}) : SourceText::of(unit);
   for (const ptx::Instruction& instr : program.function.instructions) {
     if (!ordersMemory(instr.decoded->effect)) continue;
     const SourceStack& stack = program.locations[instr.loc];

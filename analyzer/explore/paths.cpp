@@ -121,7 +121,13 @@ bool Paths::isOutOfBudget() {
   if (count_ >= budget_.max_paths) what = std::to_string(budget_.max_paths) + " paths";
   if (std::chrono::steady_clock::now() > budget_.deadline) what = "time";
   if (peakMemoryMb() > budget_.max_memory_mb) what = std::to_string(budget_.max_memory_mb) + " MiB of memory";
+  if (isCancelled(budget_.cancel)) {
+    is_cut_short_ = true;
+    addLimit("not all paths were run: the run was interrupted", 0);
+    return true;
+  }
   if (what.empty()) return false;
+  is_cut_short_ |= count_ < budget_.max_paths;
   addLimit("not all paths were run: the budget of " + what + " was used up with at least " + std::to_string(queue_.size()) + " left", 0);
   return true;
 }

@@ -16,6 +16,7 @@
 
 #include "analyzer/explore/closure.h"
 #include "analyzer/explore/scenario.h"
+#include "analyzer/support/cancel.h"
 
 namespace handoff::explore {
 
@@ -24,6 +25,7 @@ struct PathBudget {
   unsigned max_memory_mb = 2048;
   std::chrono::steady_clock::time_point deadline;
   unsigned solver_milliseconds = 1000;     ///< for each question
+  const CancelToken* cancel = nullptr;
 };
 
 class Paths {
@@ -37,6 +39,8 @@ class Paths {
   void explore();
 
   unsigned count() const { return count_; }
+  /// Time, memory or a cancellation ended it: another run may come further.
+  bool isCutShort() const { return is_cut_short_; }
   const std::vector<machine::RunLimit>& limits() const { return limits_; }
 
  private:
@@ -103,6 +107,7 @@ class Paths {
   std::set<std::tuple<std::uint64_t, std::size_t, std::size_t>> failed_periods_;  ///< by state, length and place
   std::string open_loop_;                             ///< why the last attempt to close a loop failed
   unsigned count_ = 0, attempts_ = 0;
+  bool is_cut_short_ = false;
 };
 
 }  // namespace handoff::explore

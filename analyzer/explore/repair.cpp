@@ -40,9 +40,9 @@ bool isIdleWait(const machine::Program& program, const Edit& edit, const std::ve
 
 }  // namespace
 
-Repairer::Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, Budget budget)
+Repairer::Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, SourceText text, Budget budget)
     : program_(program), inputs_(std::move(inputs)), file_(std::move(file)),
-      text_(file_.empty() ? SourceText({}) : SourceText::read(file_)), statements_(program, file_, text_), budget_(budget),
+      text_(std::move(text)), statements_(program, file_, text_), budget_(budget),
       baselines_(inputs_.size()) {}
 
 machine::Outcome Repairer::runCounted(const machine::Program& program, const Input& input, std::uint64_t max_steps) {

@@ -37,7 +37,7 @@ class Repairer {
   };
 
   /// `file` is the source file that repairs may change; empty: none.
-  Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, Budget budget);
+  Repairer(const machine::Program& program, std::vector<Input> inputs, std::string file, SourceText text, Budget budget);
 
   struct Open {
     diagnose::Diagnosis diagnosis;

@@ -183,7 +183,7 @@ std::vector<std::optional<diagnose::Repair>> repairsOf(const test::Ran& ran, std
   std::vector<Repairer::Open> open;
   for (const diagnose::Diagnosis& diagnosis : ran.diagnoses()) open.push_back({diagnosis, 0});
   EXPECT_FALSE(open.empty());
-  return Repairer(ran.program, std::move(inputs), "", {}).repairAll(open);
+  return Repairer(ran.program, std::move(inputs), "", SourceText({}), {}).repairAll(open);
 }
 
 std::optional<diagnose::Repair> repairOf(const std::string& statements, std::uint32_t threads = 64) {
@@ -229,7 +229,7 @@ TEST(Repair, EditThatBringsANewFindingIsNoRepair) {
   Change barrier = change(Change::Kind::kInsertBefore, all.front().primary_instr, "bar.sync");
   barrier.operands.emplace_back().kind = ptx::Operand::Kind::kImmediate;
   all.front().edits = {{{barrier}, "insert __syncthreads()"}};
-  Repairer repairer(ran.program, {{ran.launch, machine::RunOptions{}, ran.names}}, "", {});
+  Repairer repairer(ran.program, {{ran.launch, machine::RunOptions{}, ran.names}}, "", SourceText({}), {});
   EXPECT_FALSE(repairer.repairAll({{all.front(), 0}}).front().has_value());
 }
 
@@ -304,8 +304,8 @@ TEST(Repair, RunsOfARepairHaveABudget) {
   for (const diagnose::Diagnosis& diagnosis : ran.diagnoses()) open.push_back({diagnosis, 0});
   ASSERT_FALSE(open.empty());
   const std::vector<Input> inputs = {{ran.launch, machine::RunOptions{}, ran.names}};
-  EXPECT_FALSE(Repairer(ran.program, inputs, "", {.steps = 10}).repairAll(open).front().has_value()) << "a run takes more";
-  EXPECT_TRUE(Repairer(ran.program, inputs, "", {}).repairAll(open).front().has_value());
+  EXPECT_FALSE(Repairer(ran.program, inputs, "", SourceText({}), {.steps = 10}).repairAll(open).front().has_value()) << "a run takes more";
+  EXPECT_TRUE(Repairer(ran.program, inputs, "", SourceText({}), {}).repairAll(open).front().has_value());
 }
 
 TEST(Repair, FindingWithoutEditsHasNone) {
@@ -314,7 +314,7 @@ TEST(Repair, FindingWithoutEditsHasNone) {
   auto all = ran.diagnoses();
   ASSERT_FALSE(all.empty());
   all.front().edits.clear();
-  Repairer repairer(ran.program, {{ran.launch, machine::RunOptions{}, ran.names}}, "", {});
+  Repairer repairer(ran.program, {{ran.launch, machine::RunOptions{}, ran.names}}, "", SourceText({}), {});
   EXPECT_FALSE(repairer.repairAll({{all.front(), 0}}).front().has_value());
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
+#include <sstream>
 
 namespace handoff::explore {
 
@@ -150,9 +150,9 @@ std::vector<std::pair<std::size_t, std::size_t>> splitArguments(std::string_view
   return {};  // the list does not end here
 }
 
-SourceText SourceText::read(const std::string& file) {
+SourceText SourceText::of(const frontend::Unit& unit) {
   std::vector<std::string> lines;
-  std::ifstream stream(file);
+  std::istringstream stream(unit.text);
   for (std::string line; std::getline(stream, line);) {
     if (line.ends_with('\r')) line.pop_back();
     lines.push_back(std::move(line));

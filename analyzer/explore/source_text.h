@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/frontend/unit.h"
+
 namespace handoff::explore {
 
 /// A piece of one line.
@@ -37,8 +39,8 @@ struct AsmStatement {
 
 class SourceText {
  public:
-  /// Reads the file; a file that cannot be read has no lines.
-  static SourceText read(const std::string& file);
+  /// The text that the front end read.
+  static SourceText of(const frontend::Unit& unit);
   explicit SourceText(std::vector<std::string> lines);
 
   bool isEmpty() const { return lines_.empty(); }

@@ -30,6 +30,8 @@ struct Job {
   CompileCommand command;
   std::optional<Toolkit> toolkit;
   PathMap paths;
+  const Overlay* overlay = nullptr;
+  const CancelToken* cancel = nullptr;
 };
 
 std::optional<Error> parsePtx(Unit& unit, const std::string& text, const std::string& name) {
@@ -102,6 +104,8 @@ void distrustEmptyKernels(Unit& unit, const ClangOutput& output) {
 Unit startUnit(const Job& job, Producer producer) {
   Unit unit;
   unit.file = job.file;
+  unit.text = job.text;
+  unit.files_read.insert(absolutePath(job.file));
   unit.producer = producer;
   unit.used_bundled_headers = producer == Producer::kClang && !job.toolkit;
   if (job.command.note) unit.notes.push_back(*job.command.note);
@@ -121,6 +125,8 @@ Result<Unit> unitFromClang(const Job& job, ClangOutput output) {
   unit.asm_facts = std::move(output.asm_facts);
   unit.shared_arrays = std::move(output.shared_arrays);
   unit.comments = std::move(output.comments);
+  unit.files_read.merge(output.files_read);
+  unit.files_missed = std::move(output.files_missed);
   distrustEmptyKernels(unit, output);
   if (!output.errors.empty()) {
     Error note = withCount(output.errors);
@@ -158,6 +164,8 @@ void adoptFacts(Unit& unit, const ClangOutput& output) {
   for (TensorMapFact& map : unit.tensor_maps) adoptName(map.kernel);
   unit.asm_facts = output.asm_facts;
   unit.shared_arrays = output.shared_arrays;
+  unit.files_read.insert(output.files_read.begin(), output.files_read.end());
+  unit.files_missed = output.files_missed;
 }
 
 void normalizeLocations(ptx::Module& module, const PathMap& paths) {
@@ -168,9 +176,10 @@ void normalizeLocations(ptx::Module& module, const PathMap& paths) {
     }
 }
 
-Result<Unit> unitFromNvcc(const Job& job, const std::string& text, const ClangOutput& output) {
+Result<Unit> unitFromNvcc(const Job& job, const NvccOutput& compiled, const ClangOutput& output) {
   Unit unit = startUnit(job, Producer::kNvcc);
-  if (auto error = parsePtx(unit, text, job.file + ".ptx")) {
+  unit.files_read.insert(compiled.files_read.begin(), compiled.files_read.end());
+  if (auto error = parsePtx(unit, compiled.ptx, job.file + ".ptx")) {
     error->message = "nvcc's PTX cannot be read: " + error->message;
     return *error;
   }
@@ -188,25 +197,29 @@ Result<Unit> loadPtx(const std::string& file, const std::string& text) {
   Unit unit;
   unit.file = file;
   unit.producer = Producer::kPtxFile;
+  unit.files_read.insert(absolutePath(file));
   if (auto error = parsePtx(unit, text, file)) return *error;
   return unit;
 }
 
 ClangOutput runClang(const Job& job, bool wants_ptx) {
-  return compileWithClang({absolutePath(job.file), job.command.flags, job.toolkit, &job.paths, wants_ptx});
+  return compileWithClang({absolutePath(job.file), job.command.flags, job.toolkit, &job.paths, wants_ptx, job.overlay, job.cancel});
 }
 
-Result<std::string> runNvcc(const Job& job) {
+Result<NvccOutput> runNvcc(const Job& job) {
   if (!job.toolkit) return Error{"no CUDA toolkit was found, so there is no nvcc", {}};
+  if (isCancelled(job.cancel)) return Error{std::string(kCancelled), {job.file, 0, 0}};
+  if (job.overlay != nullptr && !job.overlay->empty())
+    return Error{"nvcc reads files from the disk only, and this one is not saved", {job.file, 0, 0}};
   return compileWithNvcc(absolutePath(job.file), job.command.flags, *job.toolkit, job.paths);
 }
 
 Result<Unit> loadWithNvcc(const Job& job) {
   const Clock::time_point start = Clock::now();
-  const auto text = runNvcc(job);
-  if (!text) return text.error();
+  const auto compiled = runNvcc(job);
+  if (!compiled) return compiled.error();
   const double seconds = secondsSince(start);
-  auto unit = unitFromNvcc(job, *text, runClang(job, /*wants_ptx=*/false));
+  auto unit = unitFromNvcc(job, *compiled, runClang(job, /*wants_ptx=*/false));
   if (unit) unit->produce_seconds = seconds;
   return unit;
 }
@@ -214,19 +227,20 @@ Result<Unit> loadWithNvcc(const Job& job) {
 Result<Unit> loadWithClang(const Job& job, Choice choice) {
   const Clock::time_point start = Clock::now();
   ClangOutput output = runClang(job, /*wants_ptx=*/true);
+  if (isCancelled(job.cancel)) return Error{std::string(kCancelled), {job.file, 0, 0}};
   std::optional<Error> failure = whyClangFailed(output);
   if (failure && failure->pos.file.empty()) failure->pos.file = job.file;
   const std::optional<Error> doubt = failure ? failure : whyClangIsDoubtful(output);
   if (choice == Choice::kAuto && doubt && job.toolkit && !job.toolkit->nvcc.empty()) {
-    if (const auto text = runNvcc(job)) {
-      auto unit = unitFromNvcc(job, *text, output);
+    if (const auto compiled = runNvcc(job)) {
+      auto unit = unitFromNvcc(job, *compiled, output);
       if (!unit) return unit;
       unit->notes.push_back({"Clang could not serve this file, nvcc did: " + doubt->message, doubt->pos});
       unit->produce_seconds = secondsSince(start);
       return unit;
     } else if (!failure) {
       output.notes.push_back(
-          {"nvcc cannot serve this file either: " + text.error().message, text.error().pos});
+          {"nvcc cannot serve this file either: " + compiled.error().message, compiled.error().pos});
     }
   }
   if (failure) return *failure;
@@ -236,10 +250,16 @@ Result<Unit> loadWithClang(const Job& job, Choice choice) {
   return unit;
 }
 
+Result<std::string> readText(const std::string& file, const Overlay* overlay) {
+  if (overlay != nullptr)
+    if (const auto found = overlay->find(absolutePath(file)); found != overlay->end()) return found->second;
+  return readFile(file);
+}
+
 }  // namespace
 
 Result<Unit> load(const std::string& file, const Options& options) {
-  auto text = readFile(file);
+  auto text = readText(file, options.overlay.get());
   if (!text) return text.error();
   if (file.ends_with(".ptx")) return loadPtx(file, *text);
   auto command = commandFor(file, options);
@@ -248,7 +268,7 @@ Result<Unit> load(const std::string& file, const Options& options) {
   if (!toolkit) return toolkit.error();
   std::string directory = command->flags.directory;
   const Job job{file, std::move(*text), std::move(*command), std::move(*toolkit),
-                PathMap(file, std::move(directory))};
+                PathMap(file, std::move(directory)), options.overlay.get(), options.cancel};
   return options.frontend == Choice::kNvcc ? loadWithNvcc(job) : loadWithClang(job, options.frontend);
 }
 

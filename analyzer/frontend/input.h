@@ -2,16 +2,25 @@
 // From a file name and the command line to a Unit.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/frontend/unit.h"
+#include "analyzer/support/cancel.h"
 #include "analyzer/support/result.h"
 
 namespace handoff::frontend {
 
+/// Texts that count instead of those on the disk, by absolute path: what an editor has not saved.
+using Overlay = std::map<std::string, std::string>;
+
 enum class Choice : std::uint8_t { kAuto, kClang, kNvcc };
+
+/// The message of a load that was cancelled.
+inline constexpr std::string_view kCancelled = "the run was interrupted";
 
 struct Options {
   Choice frontend = Choice::kAuto;
@@ -21,6 +30,8 @@ struct Options {
   std::optional<std::string> build_path; ///< -p; empty: the nearest parent folder with a compile_commands.json
   std::vector<std::string> extra_args;   ///< flags after "--" and --extra-arg
   bool has_fixed_flags = false;          ///< "--" was given: ignore every compile_commands.json
+  std::shared_ptr<const Overlay> overlay; ///< null: none
+  const CancelToken* cancel = nullptr;   ///< looked at while Clang parses; what was cancelled fails with kCancelled
 };
 
 /// Reads one .cu/.cuh/.cpp or .ptx. Errors: missing file, syntax errors (the first one, with its position; the rest in the

@@ -13,6 +13,7 @@
 #include <optional>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 namespace handoff::frontend {
 namespace {
@@ -78,15 +79,11 @@ namespace {
 
 /// Runs nvcc up to `stage` ("-ptx", "-cubin"), with the result in `output`; `log` is for its messages.
 std::optional<Error> runNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit, const PathMap& paths,
-                             const std::string& stage, const std::string& output, const std::string& log) {
+                             const std::vector<std::string>& stage, const std::string& output, const std::string& log) {
   if (toolkit.nvcc.empty()) return Error{"the CUDA toolkit in '" + toolkit.path + "' has no nvcc", {}};
-  std::vector<std::string> words = {toolkit.nvcc,
-                                    stage,
-                                    "-lineinfo",
-                                    "--expt-relaxed-constexpr",
-                                    "--expt-extended-lambda",
-                                    "-arch=" + flags.arch,
-                                    "-w"};
+  std::vector<std::string> words = {toolkit.nvcc};
+  words.insert(words.end(), stage.begin(), stage.end());
+  words.insert(words.end(), {"-lineinfo", "--expt-relaxed-constexpr", "--expt-extended-lambda", "-arch=" + flags.arch, "-w"});
   if (!file.ends_with(".ptx")) words.insert(words.end(), {"-x", "cu"});
   const std::vector<std::string> args = nvccSpelling(flags.args);
   words.insert(words.end(), args.begin(), args.end());
@@ -112,13 +109,39 @@ std::string findTool(const std::string& name, const std::optional<Toolkit>& tool
 
 }  // namespace
 
-Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
+std::vector<std::string> prerequisites(std::string_view rule) {
+  std::vector<std::string> names;
+  const std::size_t colon = rule.find(": ");
+  if (colon == std::string_view::npos) return names;
+  std::string name;
+  for (std::size_t i = colon + 1; i <= rule.size(); ++i) {
+    const char c = i < rule.size() ? rule[i] : '\n';
+    if (c == '\\' && i + 1 < rule.size() && rule[i + 1] != '\n') {
+      name += rule[++i];
+    } else if (c == ' ' || c == '\t' || c == '\n' || c == '\\') {
+      if (!name.empty()) names.push_back(std::exchange(name, {}));
+    } else {
+      name += c;
+    }
+  }
+  return names;
+}
+
+Result<NvccOutput> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
                                     const PathMap& paths) {
   auto folder = TempFolder::create();
   if (!folder) return folder.error();
   const std::string ptx = folder->path() + "/out.ptx";
-  if (auto error = runNvcc(file, flags, toolkit, paths, "-ptx", ptx, folder->path() + "/log")) return *error;
-  return readFile(ptx);
+  const std::string rule = folder->path() + "/rule";
+  if (auto error = runNvcc(file, flags, toolkit, paths, {"-ptx", "-MD", "-MF", rule}, ptx, folder->path() + "/log"))
+    return *error;
+  Result<std::string> text = readFile(ptx);
+  if (!text) return text.error();
+  NvccOutput output{std::move(*text), {}};
+  const Result<std::string> depends = readFile(rule);
+  if (!depends) return depends.error();
+  for (const std::string& name : prerequisites(*depends)) output.files_read.push_back(absolutePath(name, flags.directory));
+  return output;
 }
 
 Result<std::string> disassembleWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
@@ -126,7 +149,7 @@ Result<std::string> disassembleWithNvcc(const std::string& file, const Flags& fl
   auto folder = TempFolder::create();
   if (!folder) return folder.error();
   const std::string cubin = folder->path() + "/out.cubin";
-  if (auto error = runNvcc(file, flags, toolkit, paths, "-cubin", cubin, folder->path() + "/log")) return *error;
+  if (auto error = runNvcc(file, flags, toolkit, paths, {"-cubin"}, cubin, folder->path() + "/log")) return *error;
   return disassemble(cubin, toolkit);
 }
 

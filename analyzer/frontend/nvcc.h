@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analyzer/frontend/files.h"
 #include "analyzer/frontend/flags.h"
@@ -11,8 +13,13 @@
 
 namespace handoff::frontend {
 
-/// Runs "nvcc -ptx -lineinfo" and returns the PTX. Errors: nvcc's first message with its position.
-Result<std::string> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
+struct NvccOutput {
+  std::string ptx;
+  std::vector<std::string> files_read;  ///< absolute
+};
+
+/// Runs "nvcc -ptx -lineinfo". Errors: nvcc's first message with its position.
+Result<NvccOutput> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
                                     const PathMap& paths);
 
 /// Machine code of the file: nvcc compiles it with the same flags, and nvdisasm or cuobjdump prints it. Errors as above,
@@ -21,6 +28,10 @@ Result<std::string> disassembleWithNvcc(const std::string& file, const Flags& fl
                                         const PathMap& paths);
 /// The same for a cubin or another file that cuobjdump reads.
 Result<std::string> disassemble(const std::string& file, const std::optional<Toolkit>& toolkit);
+
+/// The files that a makefile rule says its target is made of: "a.ptx : a.cu \\\n  b.cuh". Spaces in names come with a
+/// backslash.
+std::vector<std::string> prerequisites(std::string_view rule);
 
 /// The first error in what nvcc printed: "file(12): error: ...", "file:12:3: fatal error: ...". "and N more"
 /// is added.

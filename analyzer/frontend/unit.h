@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,7 @@ struct SourceComment {
 
 struct Unit {
   std::string file;             ///< main input as the user named it
+  std::string text;             ///< of that input as it was read; empty for PTX
   Producer producer = Producer::kClang;
   bool used_bundled_headers = false;  ///< no CUDA toolkit found: the minimal declarations were used
   ptx::Module module;
@@ -106,6 +108,8 @@ struct Unit {
   /// Conditions the user should read: "clang failed, nvcc served", tolerated front-end errors, kernels that the source
   /// has but the PTX lacks.
   std::vector<handoff::Error> notes;
+  std::set<std::string> files_read;    ///< absolute; the input and whatever it includes, headers of the system too
+  std::set<std::string> files_missed;  ///< absolute; looked for outside of the system's folders, and not there
   double produce_seconds = 0;   ///< wall time from input to PTX text, without parsing the PTX
   double parse_seconds = 0;     ///< wall time of ptx::parse
 };

@@ -23,10 +23,6 @@ struct FileReport {
   double parse_seconds = 0;        ///< from PTX text to the module
 };
 
-struct Report {
-  std::vector<FileReport> files;
-};
-
 /// Does the finding by itself make a violation of its kernel?
 bool isViolation(const diagnose::Finding& finding);
 
@@ -39,6 +35,18 @@ struct Totals {
   std::uint32_t for_other_launches = 0;                             ///< findings that are not among them
 
   void add(const FileReport& file);
+};
+
+/// What is known once all files have been read.
+struct RunEnd {
+  Totals totals;
+  bool is_interrupted = false;               ///< by the user: what is reported is not all
+  std::vector<std::string> unchecked_files;  ///< that an interrupted run did not come to, or not to the end of
+};
+
+struct Report {
+  std::vector<FileReport> files;
+  RunEnd end;
 };
 
 }  // namespace handoff::report

@@ -2,17 +2,44 @@
 // Reading source lines.
 #include "analyzer/report/source_lines.h"
 
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace handoff::report {
+
+namespace {
+
+std::string absolute(const std::string& file) {
+  std::error_code failed;
+  return std::filesystem::absolute(file, failed).lexically_normal().string();
+}
+
+std::vector<std::string> readLines(std::istream& stream) {
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+void SourceLines::show(const std::string& file, const std::string& text) {
+  shown_[absolute(file)] = text;
+  files_.clear();
+}
 
 const std::vector<std::string>& SourceLines::lines(const std::string& file) {
   const auto [entry, is_new] = files_.try_emplace(file);
   if (!is_new) return entry->second;
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    entry->second.push_back(line);
+  if (const auto shown = shown_.empty() ? shown_.end() : shown_.find(absolute(file)); shown != shown_.end()) {
+    std::istringstream stream(shown->second);
+    entry->second = readLines(stream);
+  } else {
+    std::ifstream stream(file);
+    entry->second = readLines(stream);
   }
   return entry->second;
 }

@@ -47,6 +47,7 @@ struct Attempt {
   std::unique_ptr<clang::CommentHandler> comment_handler;
   ClangOutput output;
 
+  const CancelToken* cancel = nullptr;
   bool is_last = false;  ///< no further parse will follow: make the best of this one
   bool wantsRetry() const { return !is_last && !(wanted == applied); }
 };

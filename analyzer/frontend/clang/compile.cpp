@@ -20,6 +20,7 @@
 #include "analyzer/frontend/clang/deferred_codegen.h"
 #include "analyzer/frontend/clang/hooks.h"
 #include "analyzer/frontend/clang/lowering.h"
+#include "analyzer/frontend/clang/recording_files.h"
 #include "analyzer/frontend/clang/virtual_files.h"
 
 namespace handoff::frontend {
@@ -55,16 +56,26 @@ void initializeOnce() {
   });
 }
 
-FileSystem makeFileSystem(const std::string& directory) {
+/// Where only the system's own installation puts files.
+std::vector<std::string> systemFolders(const ClangRequest& request) {
+  std::vector<std::string> folders = {std::string(kOwnFolder), "/usr/", "/lib", HANDOFF_CLANG_RESOURCES};
+  if (request.toolkit) folders.push_back(request.toolkit->path + "/");
+  return folders;
+}
+
+llvm::IntrusiveRefCntPtr<RecordingFiles> makeFileSystem(const ClangRequest& request) {
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   for (const VirtualFile& file : virtualFiles())
     files->addFile(file.path, 0, llvm::MemoryBuffer::getMemBuffer(file.text, file.path));
+  if (request.overlay != nullptr)
+    for (const auto& [path, text] : *request.overlay)
+      files->addFile(path, 0, llvm::MemoryBuffer::getMemBufferCopy(text, path));
   // A file system with a working directory of its own: the process has only one for all threads.
   auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(
       FileSystem(llvm::vfs::createPhysicalFileSystem().release()));
   overlay->pushOverlay(files);
-  if (!directory.empty()) overlay->setCurrentWorkingDirectory(directory);
-  return overlay;
+  if (!request.flags.directory.empty()) overlay->setCurrentWorkingDirectory(request.flags.directory);
+  return llvm::makeIntrusiveRefCnt<RecordingFiles>(overlay, systemFolders(request));
 }
 
 std::vector<std::string> toolkitArgs(const Toolkit& toolkit, const Repairs& repairs) {
@@ -217,8 +228,7 @@ class Action : public clang::EmitLLVMOnlyAction {
 };
 
 /// One parse. True: parse again with attempt.wanted.
-bool parseOnce(const ClangRequest& request, Attempt& attempt, bool is_last) {
-  const FileSystem files = makeFileSystem(request.flags.directory);
+bool parseOnce(const ClangRequest& request, const FileSystem& files, Attempt& attempt, bool is_last) {
   auto invocation = makeInvocation(request, attempt.applied, files, attempt.output.errors);
   if (invocation == nullptr) return false;
   adjust(*invocation, request, attempt.applied);
@@ -229,8 +239,10 @@ bool parseOnce(const ClangRequest& request, Attempt& attempt, bool is_last) {
   compiler.setVirtualFileSystem(files);
   compiler.createDiagnostics(consumer.get(), /*ShouldOwnClient=*/false);
   attempt.is_last = is_last;
+  attempt.cancel = request.cancel;
   Action action(context, attempt);
   compiler.ExecuteAction(action);
+  if (isCancelled(request.cancel)) return false;
   if (attempt.wantsRetry()) return true;
   for (ParseError& error : attempt.errors) attempt.output.errors.push_back(error.error);
   if (std::unique_ptr<llvm::Module> module = action.takeModule(); module != nullptr && request.wants_ptx)
@@ -239,12 +251,15 @@ bool parseOnce(const ClangRequest& request, Attempt& attempt, bool is_last) {
 }
 
 void compile(const ClangRequest& request, ClangOutput& output) {
+  const auto files = makeFileSystem(request);
   Repairs repairs;
   for (int count = 1; count <= kMaxParses; ++count) {
     Attempt attempt(*request.paths, repairs);
-    const bool is_again = parseOnce(request, attempt, count == kMaxParses);
+    const bool is_again = parseOnce(request, files, attempt, count == kMaxParses);
     if (!is_again) {
       output = std::move(attempt.output);
+      output.files_read = files->read();
+      output.files_missed = files->missed();
       return;
     }
     repairs = std::move(attempt.wanted);
@@ -258,6 +273,11 @@ ClangOutput compileWithClang(const ClangRequest& request) {
   ClangOutput output;
   Guard guard;
   const bool is_alive = guard.RunSafelyOnThread([&] { compile(request, output); }, kStackBytes);
+  if (isCancelled(request.cancel)) {
+    ClangOutput cancelled;
+    cancelled.failure = kCancelled;
+    return cancelled;
+  }
   if (is_alive) return output;
   // What a crashed compilation left behind cannot be relied on.
   ClangOutput crashed;

@@ -21,6 +21,8 @@ struct ClangRequest {
   std::optional<Toolkit> toolkit;  ///< empty: the bundled declarations
   const PathMap* paths = nullptr;
   bool wants_ptx = true;  ///< false: only what the source says
+  const Overlay* overlay = nullptr;      ///< null: none
+  const CancelToken* cancel = nullptr;   ///< null: never
 };
 
 struct ClangOutput {
@@ -37,6 +39,7 @@ struct ClangOutput {
   std::set<std::string> with_effect;    ///< mangled names of kernels whose unoptimised code does something
   bool mentions_kernels = false;        ///< "__global__" stands in the user's files
   std::vector<SourcePos> lost_kernels;  ///< "__global__" in the user's files that led to no declaration
+  std::set<std::string> files_read, files_missed;  ///< as in Unit
   bool has_facts = false;  ///< the syntax tree reached its end: kernels and launches are complete
   std::string failure;     ///< the compiler crashed, or the code generator refused: why
 };

@@ -14,7 +14,7 @@ bool DeferredCodegen::HandleTopLevelDecl(clang::DeclGroupRef group) {
     for (Decl* decl : group)
       if (!decl->isInvalidDecl()) codegen_->HandleTopLevelDecl(clang::DeclGroupRef(decl));
   });
-  return true;
+  return !isCancelled(attempt_.cancel);
 }
 
 void DeferredCodegen::HandleInlineFunctionDefinition(clang::FunctionDecl* decl) {

@@ -12,6 +12,7 @@ struct VirtualFile {
   std::string_view text;
 };
 
+inline constexpr std::string_view kOwnFolder = "/@handoff/";
 inline constexpr std::string_view kShimPath = "/@handoff/shim.cuh";
 inline constexpr std::string_view kBundledFolder = "/@handoff/cuda";
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// From analysed files to the output and the exit code.
+#include "analyzer/cli/reporter.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+#include "analyzer/cli/check.h"
+#include "analyzer/cli/fix.h"
+#include "analyzer/report/text.h"
+
+namespace handoff::cli {
+namespace {
+
+/// Why --require=verified is not met: "k() is bounded: no launch fixes 'n' (a.cu:3)".
+std::string shortfall(const diagnose::KernelReport& kernel, const report::Paths& paths) {
+  std::string text = (kernel.pretty.empty() ? kernel.name : kernel.pretty) + ": " +
+                     std::string(diagnose::toString(kernel.verdict)) + ": ";
+  SourcePos pos;
+  const auto finding = std::find_if(kernel.findings.begin(), kernel.findings.end(), report::isViolation);
+  if (finding != kernel.findings.end()) {
+    text += finding->message;
+    pos = paths.ownPos(finding->stack);
+  } else if (!kernel.limits.empty()) {
+    text += kernel.limits.front().reason;
+    pos = kernel.limits.front().pos;
+  } else {
+    text += kernel.error.empty() ? "no limit is named" : kernel.error;
+  }
+  return pos.isKnown() ? text + " (" + paths.shorten(pos.file) + ":" + std::to_string(pos.line) + ")" : text;
+}
+
+}  // namespace
+
+Reporter::Reporter(const CheckOptions& options, WitnessFiles& witnesses, std::ostream& out)
+    : options_(options),
+      witnesses_(witnesses),
+      out_(out),
+      paths_(std::filesystem::current_path().string(), toolkitFolders(options)),
+      output_(makeOutput({options_, out_, paths_, sources_})) {}
+
+void Reporter::add(project::CheckedFile checked, const project::Settings& settings) {
+  report::FileReport& file = checked.report;
+  const std::size_t weight = weightOf(file);
+  has_internal_ |= checked.is_internal;
+  project::filterReport(file, settings, paths_, sources_);
+  if (witnesses_.isWanted()) addWitnesses(file);
+  end_.totals.add(file);
+  for (const diagnose::KernelReport& kernel : file.kernels)
+    if (kernel.verdict != diagnose::Verdict::kVerified) shortfalls_.push_back(shortfall(kernel, paths_));
+  if (options_.applies_fixes) fix(file, weight, settings);
+
+  const bool is_seen = output_->isForPeople() && options_.output.empty();
+  if (!is_seen && (file.error || file.kernels.empty()))
+    std::cerr << report::renderText(file, paths_, sources_, {.is_quiet = true});
+  output_->add(std::move(file));
+}
+
+void Reporter::addUnchecked(const std::string& file) {
+  end_.is_interrupted = true;
+  end_.unchecked_files.push_back(paths_.shorten(file));
+}
+
+ExitCode Reporter::finish() {
+  output_->finish(end_);
+  out_.flush();
+  printFailures();
+  if (!out_) {
+    std::cerr << "handoff: error: cannot write the report\n";
+    return ExitCode::kBadInput;
+  }
+  const ExitCode code = has_internal_ ? ExitCode::kInternal : exitCodeFor(end_.totals, options_);
+  return has_failed_write_ ? std::max(code, ExitCode::kBadInput) : code;
+}
+
+void Reporter::printFailures() {
+  if (!options_.kernel.empty() && end_.totals.kernels == 0 && end_.totals.failed_files == 0)
+    std::cerr << "handoff: error: no kernel matches --kernel=" << options_.kernel << "\n";
+  if (options_.require != Requirement::kVerified) return;
+  for (const std::string& text : shortfalls_)
+    std::cerr << "handoff: error: --require=verified is not met by " << text << "\n";
+}
+
+void Reporter::addWitnesses(report::FileReport& file) {
+  const Result<unsigned> done = witnesses_.add(file, paths_);
+  if (done) return;
+  has_failed_write_ = true;
+  std::cerr << toString(done.error()) << "\n";
+}
+
+void Reporter::fix(const report::FileReport& file, std::size_t weight, const project::Settings& settings) {
+  const Result<std::string> done =
+      fixFile(file, weight, [&] { return project::checkFile(file.path, settings).report; });
+  if (!done) {
+    has_failed_write_ = true;
+    std::cerr << toString(done.error()) << "\n";
+  } else if (!done->empty()) {
+    std::cerr << *done << "\n";
+  }
+}
+
+}  // namespace handoff::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything between an analysed file and the exit code: filters, witnesses, repairs, counts, the output.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/options.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/cli/witness_files.h"
+#include "analyzer/project/check_file.h"
+
+namespace handoff::cli {
+
+/// Used by one thread, with the files in the order in which they are to be reported.
+class Reporter {
+ public:
+  /// All of them outlive the reporter.
+  Reporter(const CheckOptions& options, WitnessFiles& witnesses, std::ostream& out);
+
+  void add(project::CheckedFile checked, const project::Settings& settings);
+  /// For files that an interrupted run did not come to.
+  void addUnchecked(const std::string& file);
+  ExitCode finish();
+
+ private:
+  void addWitnesses(report::FileReport& file);
+  void fix(const report::FileReport& file, std::size_t weight, const project::Settings& settings);
+  void printFailures();
+
+  const CheckOptions& options_;
+  WitnessFiles& witnesses_;
+  std::ostream& out_;
+  report::Paths paths_;
+  report::SourceLines sources_;
+  std::unique_ptr<Output> output_;
+  report::RunEnd end_;
+  std::vector<std::string> shortfalls_;  ///< of kernels that are not verified
+  bool has_internal_ = false, has_failed_write_ = false;
+};
+
+}  // namespace handoff::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Noting accesses to files.
+#include "analyzer/frontend/clang/recording_files.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+
+#include "analyzer/frontend/clang/virtual_files.h"
+
+namespace handoff::frontend {
+
+std::string RecordingFiles::absolute(const llvm::Twine& path) const {
+  llvm::SmallString<256> text;
+  path.toVector(text);
+  if (makeAbsolute(text)) return {};
+  llvm::sys::path::remove_dots(text, /*remove_dot_dot=*/false);  // ".." behind a link leads elsewhere
+  return text.str().str();
+}
+
+void RecordingFiles::noteMissed(const llvm::Twine& path) {
+  std::string name = absolute(path);
+  const bool is_system = std::any_of(system_folders_.begin(), system_folders_.end(), [&](const std::string& folder) {
+    return !folder.empty() && name.starts_with(folder);
+  });
+  if (!is_system && !name.empty()) missed_.insert(std::move(name));
+}
+
+llvm::ErrorOr<llvm::vfs::Status> RecordingFiles::status(const llvm::Twine& path) {
+  auto result = ProxyFileSystem::status(path);
+  if (!result) noteMissed(path);
+  return result;
+}
+
+llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> RecordingFiles::openFileForRead(const llvm::Twine& path) {
+  auto result = ProxyFileSystem::openFileForRead(path);
+  if (!result) {
+    noteMissed(path);
+  } else if (std::string name = absolute(path); !name.starts_with(kOwnFolder)) {
+    read_.insert(std::move(name));
+  }
+  return result;
+}
+
+}  // namespace handoff::frontend

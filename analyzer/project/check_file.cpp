@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Front end, analysis and advice for one file.
+#include "analyzer/project/check_file.h"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "analyzer/audit/audit.h"
+#include "analyzer/diagnose/rule.h"
+#include "analyzer/report/glob.h"
+
+namespace handoff::project {
+namespace {
+
+std::vector<explore::Audience> audiencesOf(const frontend::Unit& unit, const explore::Options& options) {
+  std::vector<explore::Audience> audiences(options.launches.size() + options.configured.size());
+  auto next = audiences.begin();
+  for (std::size_t i = 0; i < options.launches.size(); ++i) (next++)->add(unit, "*", options.kernel_filter);
+  for (const explore::ConfiguredLaunch& launch : options.configured)
+    (next++)->add(unit, launch.kernel_glob, options.kernel_filter);
+  return audiences;
+}
+
+/// Advice takes runs of its own, so it is looked for only when it is asked for.
+bool wantsAdvice(const Settings& settings) {
+  const report::GlobList checks(settings.checks);
+  const auto rules = diagnose::rules();
+  return std::any_of(rules.begin(), rules.end(), [&](const diagnose::RuleInfo& rule) {
+    return isAdvice(rule.name) && checks.contains(rule.name);
+  });
+}
+
+void addAdvice(const frontend::Unit& unit, const explore::Options& options,
+               std::vector<diagnose::KernelReport>& kernels) {
+  for (audit::KernelAudit& audited : audit::audit(unit, options))
+    for (diagnose::KernelReport& kernel : kernels)
+      if (kernel.name == audited.name)
+        std::move(audited.advice.begin(), audited.advice.end(), std::back_inserter(kernel.findings));
+}
+
+void describe(const frontend::Unit& unit, report::FileReport& report) {
+  report.frontend = frontend::toString(unit.producer);
+  report.notes = unit.notes;
+  if (unit.used_bundled_headers)
+    report.notes.push_back(
+        {"no CUDA toolkit was found; declarations that come with handoff were used", {unit.file, 0, 0}});
+  report.produce_seconds = unit.produce_seconds;
+  report.parse_seconds = unit.parse_seconds;
+}
+
+void check(const std::string& file, const Settings& settings, CheckedFile& result) {
+  const Result<frontend::Unit> unit = frontend::load(file, settings.frontend);
+  if (!unit) {
+    result.report.error = unit.error();
+    return;
+  }
+  describe(*unit, result.report);
+  result.audiences = audiencesOf(*unit, settings.explore);
+  if (std::vector<Error> mistakes = explore::commentMistakes(*unit); !mistakes.empty()) {
+    // A launch that is not the one that was meant proves nothing.
+    result.report.error = mistakes.front();
+    result.report.more_errors.assign(mistakes.begin() + 1, mistakes.end());
+    return;
+  }
+  result.report.kernels = explore::analyze(*unit, settings.explore);
+  if (wantsAdvice(settings)) addAdvice(*unit, settings.explore, result.report.kernels);
+}
+
+}  // namespace
+
+CheckedFile checkFile(const std::string& file, const Settings& settings) {
+  CheckedFile result;
+  result.report.path = file;
+  try {
+    check(file, settings, result);
+  } catch (const std::exception& fault) {
+    result.report.error = Error{std::string("internal error: ") + fault.what(), {file, 0, 0}};
+    result.is_internal = true;
+  }
+  result.is_cancelled = isCancelled(settings.explore.cancel) || isCancelled(settings.frontend.cancel);
+  return result;
+}
+
+}  // namespace handoff::project

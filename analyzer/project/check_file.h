@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file from its name to what is reported about it; for the command line, and for the editor's server.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyzer/explore/analyze.h"
+#include "analyzer/explore/given_check.h"
+#include "analyzer/frontend/input.h"
+#include "analyzer/report/paths.h"
+#include "analyzer/report/report.h"
+#include "analyzer/report/source_lines.h"
+
+namespace handoff::project {
+
+inline constexpr std::string_view kDefaultChecks = "*,-perf-*";
+
+/// All that decides what is reported about a file, from wherever it comes: defaults, .handoff.yaml, command line.
+struct Settings {
+  frontend::Options frontend;
+  explore::Options explore;
+  std::string checks{kDefaultChecks};  ///< globs, the last match decides
+  std::string warnings_as_errors;      ///< globs
+};
+
+struct CheckedFile {
+  report::FileReport report;
+  bool is_internal = false;   ///< the file's error is a fault of ours
+  bool is_cancelled = false;  ///< what is said of the file is not all
+  /// The kernels of this file that the launches of the command line and of the configuration are for, in this
+  /// order.
+  std::vector<explore::Audience> audiences;
+};
+
+/// Reads and analyses one file; nothing is filtered yet. Never throws: a fault of ours becomes the file's error.
+/// Safe to call from several threads. Texts that are not saved come by `settings.frontend.overlay`; `cancel` in
+/// `settings.frontend` and `settings.explore` ends it early.
+CheckedFile checkFile(const std::string& file, const Settings& settings);
+
+/// What the user sees of it: switched-off checks and silenced findings are taken out, warnings made errors.
+/// `sources` must show the same texts as the front end saw.
+void filterReport(report::FileReport& file, const Settings& settings, const report::Paths& paths,
+                  report::SourceLines& sources);
+
+/// Advice is no defect, whatever the user calls an error: it never changes the exit code.
+bool isAdvice(std::string_view rule);
+
+}  // namespace handoff::project
