@@ -12,7 +12,9 @@
 
 #include "analyzer/cli/audit.h"
 #include "analyzer/cli/check.h"
+#include "analyzer/cli/commands.h"
 #include "analyzer/cli/explain.h"
+#include "analyzer/cli/generate.h"
 #include "analyzer/cli/options.h"
 #include "analyzer/cli/queue.h"
 #include "analyzer/cli/replay.h"
@@ -22,61 +24,23 @@
 namespace handoff::cli {
 namespace {
 
-using Arguments = std::span<const std::string_view>;
-
-constexpr std::string_view kUsage =
-    "Usage: handoff COMMAND [ARGUMENT...]\n"
-    "\n"
-    "Checks that CUDA kernels hand asynchronously copied data over correctly.\n"
-    "\n"
-    "Commands:\n"
-    "  check [OPTION...] [FILE|FOLDER...] [-- FLAG...]   check .cu and .ptx files\n"
-    "  audit [OPTION...] [FILE|FOLDER...] [-- FLAG...]   say what asynchronous calls became\n"
-    "  queue [OPTION...]                                 a backlog at fixed rates; slots over time\n"
-    "  explain RULE                                      print the page of a rule\n"
-    "  replay JOB                                        the two orders of a witness job, side by side\n"
-    "  version                                           print versions\n"
-    "\n"
-    "`handoff check --help` lists the options, `handoff --list-checks` the rules.\n";
-
-constexpr std::string_view kCheckUsage =
-    "Usage: handoff check [OPTION...] [FILE|FOLDER...] [-- FLAG...]\n"
-    "\n"
-    "Checks .cu and .ptx files, the ones below folders, or with -p alone all CUDA files of a build.\n"
-    "Flags after -- replace those of compile_commands.json.\n";
-
-constexpr std::string_view kAuditUsage =
-    "Usage: handoff audit [OPTION...] [FILE|FOLDER...] [-- FLAG...]\n"
-    "\n"
-    "Says for every asynchronous call which instruction it became, and how much work lies between\n"
-    "issue and wait. Reads .cu and .ptx files, and with --cubin machine code.\n";
-
-constexpr std::string_view kAuditExitCodes =
-    "\nExit codes: 0 audited, whatever the notes say, 2 usage or input, 3 internal error.\n";
-
-constexpr std::string_view kQueueUsage =
-    "Usage: handoff queue [--arrivals=RATE] [--service=RATE] [--steps=N]\n"
-    "       handoff queue --timeline=FILE [--html] [OPTION...]\n"
-    "\n"
-    "A backlog of 4 items at fixed rates, or the slots of a real kernel over time. The queue has no\n"
-    "copies, slots, barriers or overlap, and validates no kernel.\n";
-
-constexpr std::string_view kExitCodes =
-    "\nExit codes: 0 nothing found, 1 findings, 2 usage, input or configuration, 3 internal error.\n"
-    "When several apply, the largest is returned; all findings are printed in any case.\n";
+std::span<const CommandInfo> commandTable();
 
 ExitCode usageError(std::string_view message) {
   std::cerr << "handoff: error: " << message << "\n";
   return ExitCode::kBadInput;
 }
 
+ExitCode printHelp(std::string_view name) {
+  for (const CommandInfo& command : commandTable())
+    if (command.name == name) std::cout << commandHelp(command);
+  return ExitCode::kNothingFound;
+}
+
 ExitCode check(Arguments arguments) {
   const Result<CheckOptions> options = parseCheckOptions(arguments);
   if (!options) return usageError(options.error().message);
-  if (options->wants_help) {
-    std::cout << kCheckUsage << optionHelp() << kExitCodes;
-    return ExitCode::kNothingFound;
-  }
+  if (options->wants_help) return printHelp("check");
   if (options->lists_checks) {
     std::cout << listChecks(options->checks);
     return ExitCode::kNothingFound;
@@ -87,20 +51,14 @@ ExitCode check(Arguments arguments) {
 ExitCode audit(Arguments arguments) {
   const Result<CheckOptions> options = parseCheckOptions(arguments, Command::kAudit);
   if (!options) return usageError(options.error().message);
-  if (options->wants_help) {
-    std::cout << kAuditUsage << optionHelp(Command::kAudit) << kAuditExitCodes;
-    return ExitCode::kNothingFound;
-  }
+  if (options->wants_help) return printHelp("audit");
   return runAudit(*options);
 }
 
 ExitCode queue(Arguments arguments) {
   const Result<CheckOptions> options = parseCheckOptions(arguments, Command::kQueue);
   if (!options) return usageError(options.error().message);
-  if (options->wants_help) {
-    std::cout << kQueueUsage << optionHelp(Command::kQueue);
-    return ExitCode::kNothingFound;
-  }
+  if (options->wants_help) return printHelp("queue");
   return runQueue(*options);
 }
 
@@ -124,7 +82,7 @@ ExitCode version(Arguments) {
 }
 
 ExitCode help(Arguments) {
-  std::cout << kUsage;
+  std::cout << commandList(commandTable());
   return ExitCode::kNothingFound;
 }
 
@@ -133,33 +91,47 @@ ExitCode list(Arguments) {
   return ExitCode::kNothingFound;
 }
 
-struct Subcommand {
+ExitCode generate(Arguments arguments) {
+  const Result<std::string> text =
+      generated(arguments.size() == 1 ? arguments[0] : std::string_view(), commandTable());
+  if (!text) return usageError(text.error().message);
+  std::cout << *text;
+  return ExitCode::kNothingFound;
+}
+
+constexpr CommandInfo kCommands[] = {
+#include "analyzer/cli/commands.def"
+};
+
+std::span<const CommandInfo> commandTable() { return kCommands; }
+
+struct Alias {
   std::string_view name;
   ExitCode (*run)(Arguments);
 };
 
-constexpr std::array<Subcommand, 12> kCommands = {{{"check", check},
-                                               {"audit", audit},
-                                               {"queue", queue},
-                                               {"explain", explain},
-                                               {"replay", replay},
-                                               {"version", version},
-                                               {"help", help},
-                                               {"--version", version},
-                                               {"--help", help},
-                                               {"-h", help},
-                                               {"--list-checks", list},
-                                               {"list-checks", list}}};
+/// What is no command of the table: other spellings, and what only a build of Handoff needs.
+constexpr std::array<Alias, 7> kAliases = {{{"help", help},
+                                            {"--help", help},
+                                            {"-h", help},
+                                            {"--version", version},
+                                            {"--list-checks", list},
+                                            {"list-checks", list},
+                                            {"generate", generate}}};
 
 ExitCode run(Arguments arguments) {
   if (arguments.empty()) {
-    std::cerr << kUsage;
+    std::cerr << commandList(kCommands);
     return ExitCode::kBadInput;
   }
   std::vector<std::string_view> names;
-  for (const Subcommand& command : kCommands) {
+  for (const CommandInfo& command : kCommands) {
     if (command.name == arguments[0]) return command.run(arguments.subspan(1));
     names.push_back(command.name);
+  }
+  for (const Alias& alias : kAliases) {
+    if (alias.name == arguments[0]) return alias.run(arguments.subspan(1));
+    names.push_back(alias.name);
   }
   const std::string word(arguments[0]);
   const bool is_file = word.ends_with(".cu") || word.ends_with(".ptx") || word.find('/') != std::string::npos;
