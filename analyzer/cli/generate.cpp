@@ -5,6 +5,7 @@
 #include <array>
 
 #include "analyzer/diagnose/rule.h"
+#include "analyzer/report/text_writer.h"
 #include "analyzer/support/text.h"
 
 namespace handoff::cli {
@@ -15,11 +16,12 @@ struct Artifact {
   std::string (*make)(std::span<const CommandInfo>);
 };
 
-constexpr std::array<Artifact, 5> kArtifacts = {{{"man", manPage},
+constexpr std::array<Artifact, 6> kArtifacts = {{{"man", manPage},
                                                  {"bash", bashCompletion},
                                                  {"zsh", zshCompletion},
                                                  {"fish", fishCompletion},
-                                                 {"cli-docs", optionDocs}}};
+                                                 {"cli-docs", optionDocs},
+                                                 {"rule-index", ruleIndex}}};
 
 }  // namespace
 
@@ -29,7 +31,7 @@ Result<std::string> generated(std::string_view artifact, std::span<const Command
     if (known.name == artifact) return known.make(commands);
     names.push_back(known.name);
   }
-  if (artifact.empty()) return Error{"generate takes one of man, bash, zsh, fish, cli-docs", {}};
+  if (artifact.empty()) return Error{"generate takes one of man, bash, zsh, fish, cli-docs, rule-index", {}};
   return Error{"generate: nothing is called '" + std::string(artifact) + "'" + suggestion(artifact, names), {}};
 }
 
@@ -44,6 +46,16 @@ std::string optionDocs(std::span<const CommandInfo> commands) {
   for (const CommandInfo& command : commands)
     if (command.options)
       text += "\nOptions of `handoff " + std::string(command.name) + "`:\n\n```\n" + commandHelp(command) + "```\n";
+  return text;
+}
+
+std::string ruleIndex(std::span<const CommandInfo>) {
+  std::string text = "| rule | severity | what it is about |\n| --- | --- | --- |\n";
+  for (const diagnose::RuleInfo& rule : diagnose::rules()) {
+    const std::string name(rule.name);
+    text += "| [" + name + "](" + name + ".md) | " + std::string(report::toString(rule.severity)) + " | " +
+            std::string(rule.summary) + " |\n";
+  }
   return text;
 }
 

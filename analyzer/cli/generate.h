@@ -11,7 +11,7 @@
 
 namespace handoff::cli {
 
-/// What `artifact` ("man", "bash", "zsh", "fish" or "cli-docs") consists of.
+/// What `artifact` ("man", "bash", "zsh", "fish", "cli-docs" or "rule-index") consists of.
 Result<std::string> generated(std::string_view artifact, std::span<const CommandInfo> commands);
 
 std::string manPage(std::span<const CommandInfo> commands);
@@ -21,6 +21,9 @@ std::string fishCompletion(std::span<const CommandInfo> commands);
 
 /// The part of docs/cli.md that lists commands and options.
 std::string optionDocs(std::span<const CommandInfo> commands);
+
+/// The table of docs/rules/README.md.
+std::string ruleIndex(std::span<const CommandInfo> commands);
 
 /// What a value of an option can be, as far as a shell can help.
 enum class ValueKind : std::uint8_t { kFlag, kChoice, kFolder, kFile, kRules, kFree };

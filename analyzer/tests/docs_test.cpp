@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents show what the tool really prints. A ```console block whose first line is `$ handoff ...` or
-// `$ ./dev check ...` is run at the top of the repository and its output compared; with HANDOFF_UPDATE_DOCS=1
-// in the environment the test rewrites the block instead.
+// `$ ./dev check ...` is run at the top of the repository and its output compared; what stands between
+// `<!-- handoff generate X -->` and `<!-- end -->` is made again. With HANDOFF_UPDATE_DOCS=1 in the environment
+// the tests rewrite the pages instead.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -32,51 +34,104 @@ std::vector<std::string> outputOf(const std::string& arguments) {
   return lines;
 }
 
+bool startsBlock(const std::vector<std::string>& page, std::size_t line) {
+  return page[line] == "```console" && line + 1 < page.size() && !argumentsOf(page[line + 1]).empty();
+}
+
+bool refreshesAnything(const std::vector<std::string>& page) {
+  for (std::size_t i = 0; i < page.size(); ++i)
+    if (startsBlock(page, i)) return true;
+  return false;
+}
+
 /// Runs the blocks of one page; returns the page as it should be.
 std::vector<std::string> refreshed(const std::vector<std::string>& page) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < page.size(); ++i) {
     result.push_back(page[i]);
-    const bool starts_block = page[i] == "```console" && i + 1 < page.size();
-    const std::string arguments = starts_block ? argumentsOf(page[i + 1]) : "";
-    if (arguments.empty()) continue;
+    if (!startsBlock(page, i)) continue;
     result.push_back(page[++i]);
-    for (const std::string& line : outputOf(arguments)) result.push_back(line);
+    for (const std::string& line : outputOf(argumentsOf(page[i]))) result.push_back(line);
     while (i + 1 < page.size() && page[i + 1] != "```") ++i;
   }
   return result;
 }
 
-TEST(Docs, ConsoleBlocksShowRealOutput) {
-  std::vector<std::string> pages = filesBelow("docs", {".md"});
-  pages.emplace_back("README.md");
-  for (const std::string& page : pages) {
-    const std::vector<std::string> lines = linesOf(page);
-    const std::vector<std::string> expected = refreshed(lines);
-    if (lines == expected) continue;
-    if (std::getenv("HANDOFF_UPDATE_DOCS") != nullptr) {
-      std::ofstream file(repositoryRoot() / page);
-      for (const std::string& line : expected) file << line << "\n";
-    } else {
-      EXPECT_EQ(lines, expected) << page
-                                 << " is out of date; HANDOFF_UPDATE_DOCS=1 ./dev test -R Docs rewrites it";
-    }
-  }
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
 }
 
-TEST(Docs, OptionsPageHasTheHelpText) {
-  const CommandResult help = runHandoff("check --help", repositoryRoot().string());
-  EXPECT_THAT(textOf("docs/cli.md"), testing::HasSubstr(help.out));
+/// Compares a file with what it should be, or with HANDOFF_UPDATE_DOCS writes it.
+void expectCurrent(const std::string& file, const std::string& text) {
+  const std::string now = textOf(file);
+  if (now == text) return;
+  if (std::getenv("HANDOFF_UPDATE_DOCS") != nullptr)
+    std::ofstream(repositoryRoot() / file) << text;
+  else
+    EXPECT_EQ(now, text) << file << " is out of date; HANDOFF_UPDATE_DOCS=1 ./dev test -R Docs rewrites it";
+}
+
+/// Pages that show what the tool prints.
+std::vector<std::string> pagesWithOutput() {
+  std::vector<std::string> pages;
+  std::vector<std::string> all = filesBelow("docs", {".md"});
+  all.emplace_back("README.md");
+  for (const std::string& page : all)
+    if (refreshesAnything(linesOf(page))) pages.push_back(page);
+  return pages;
+}
+
+std::string nameOf(const testing::TestParamInfo<std::string>& page) {
+  std::string name = page.param;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+class DocsRun : public testing::TestWithParam<std::string> {};
+
+TEST_P(DocsRun, ShowsRealOutput) { expectCurrent(GetParam(), joined(refreshed(linesOf(GetParam())))); }
+
+INSTANTIATE_TEST_SUITE_P(Docs, DocsRun, testing::ValuesIn(pagesWithOutput()), nameOf);
+
+/// The page with the lines between "<!-- handoff generate X -->" and "<!-- end -->" made again.
+std::string withGeneratedParts(const std::string& page) {
+  constexpr std::string_view kMark = "<!-- handoff ";
+  std::string text;
+  const std::vector<std::string> lines = linesOf(page);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += lines[i] + "\n";
+    if (!lines[i].starts_with(kMark)) continue;
+    const std::string arguments = lines[i].substr(kMark.size(), lines[i].size() - kMark.size() - 4);
+    const CommandResult made = runHandoff(arguments, repositoryRoot().string());
+    EXPECT_EQ(made.exit_code, 0) << page << ": " << made.err;
+    text += made.out;
+    while (i + 1 < lines.size() && lines[i + 1] != "<!-- end -->") ++i;
+  }
+  return text;
+}
+
+TEST(DocsCurrent, OptionsAreThoseOfTheTables) {
+  const std::string page = withGeneratedParts("docs/cli.md");
+  EXPECT_THAT(page, testing::HasSubstr("--require=checked|verified"));
+  expectCurrent("docs/cli.md", page);
+}
+
+TEST(DocsCurrent, RuleIndexIsThatOfTheTable) {
+  const std::string page = withGeneratedParts("docs/rules/README.md");
+  EXPECT_THAT(page, testing::HasSubstr("[missing-wait](missing-wait.md)"));
+  expectCurrent("docs/rules/README.md", page);
 }
 
 // The page shows the slots of a kernel of the repository, with declarations that are the same on any machine.
-TEST(Docs, QueueLabIsWhatTheToolMakes) {
+TEST(DocsCurrent, QueueLabIsWhatTheToolMakes) {
   const char* const page = "docs/queue-lab.html";
   const CommandResult made = runHandoff(
       "queue --cuda-path=none --arch=sm_80 --timeline=testcases/audit/perf_ring3_pipelined.cu --html", repositoryRoot().string());
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  if (std::getenv("HANDOFF_UPDATE_DOCS") != nullptr) std::ofstream(repositoryRoot() / page) << made.out;
-  EXPECT_EQ(textOf(page), made.out) << page << " is out of date; HANDOFF_UPDATE_DOCS=1 ./dev test -R Docs rewrites it";
+  expectCurrent(page, made.out);
 }
 
 }  // namespace

@@ -126,9 +126,39 @@ TEST(RulesComplete, EveryRuleHasAPageWithAllItsParts) {
   }
 }
 
+/// What the console blocks of a page show, each with its command line first.
+std::vector<std::string> consoleBlocks(const std::string& page) {
+  std::vector<std::string> blocks;
+  bool is_inside = false;
+  for (const std::string& line : linesOf(page)) {
+    if (line == "```console") blocks.emplace_back();
+    if (is_inside && line != "```") blocks.back() += line + "\n";
+    is_inside = line == "```console" || (is_inside && line != "```");
+  }
+  return blocks;
+}
+
+// The blocks themselves are run by docs_test.
+TEST(RulesComplete, EveryPageShowsAFindingAndAKernelWithoutOne) {
+  for (const diagnose::RuleInfo& rule : diagnose::rules()) {
+    const std::string page = "docs/rules/" + std::string(rule.name) + ".md";
+    const std::string mark = "[" + std::string(rule.name) + "]";
+    int with = 0, without = 0;
+    for (const std::string& block : consoleBlocks(page)) {
+      const bool has_finding = block.find(mark) != std::string::npos;
+      const bool is_clean = block.find("verified:") != std::string::npos && block.find(": error:") == std::string::npos;
+      with += has_finding ? 1 : 0;
+      without += !has_finding && is_clean ? 1 : 0;
+    }
+    EXPECT_GE(with, 1) << page;
+    EXPECT_GE(without, 1) << page;
+  }
+}
+
 TEST(RulesComplete, EveryPageIsAboutARule) {
   for (const std::string& page : filesBelow("docs/rules", {".md"})) {
     const std::string name = fs::path(page).stem();
+    if (name == "README") continue;  // the index
     EXPECT_NE(diagnose::findRule(name), nullptr) << page;
   }
 }
