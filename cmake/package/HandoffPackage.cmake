@@ -53,7 +53,6 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/testcases/barrier-only-handoff
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME handoff)
 set(CPACK_PACKAGE_CONTACT ${debian_maintainer})
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "static verifier for asynchronous CUDA kernels")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL handoff confirm dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -70,29 +69,29 @@ set(CPACK_DEBIAN_HANDOFF_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_HANDOFF_PACKAGE_DEPENDS "libclang-common-${LLVM_VERSION_MAJOR}-dev")
 set(CPACK_DEBIAN_HANDOFF_PACKAGE_RECOMMENDS "g++")
 set(CPACK_DEBIAN_HANDOFF_PACKAGE_SUGGESTS "handoff-confirm, libhandoff-dev")
-set(CPACK_COMPONENT_HANDOFF_DESCRIPTION
+set(CPACK_DEBIAN_HANDOFF_DESCRIPTION
 "static verifier for asynchronous CUDA kernels
- Handoff proves that a CUDA kernel hands its asynchronously copied tiles over
- correctly, or shows a launch, two threads and a byte where it does not. It
- reads PTX, so cp.async, bulk and tensor copies, mbarriers and wgmma count,
- whatever the API in the source. No GPU is needed.")
+Handoff proves that a CUDA kernel hands its asynchronously copied tiles over
+correctly, or shows a launch, two threads and a byte where it does not. It
+reads PTX, so cp.async, bulk and tensor copies, mbarriers and wgmma count,
+whatever the API in the source. No GPU is needed.")
 
 set(CPACK_DEBIAN_CONFIRM_PACKAGE_NAME handoff-confirm)
 set(CPACK_DEBIAN_CONFIRM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_CONFIRM_PACKAGE_SUGGESTS "handoff")
-set(CPACK_COMPONENT_CONFIRM_DESCRIPTION
+set(CPACK_DEBIAN_CONFIRM_DESCRIPTION
 "runs the witnesses of Handoff's findings on a GPU
- Takes the jobs that handoff check --emit-witness writes, runs each kernel as
- it is and under perturbations that its finding suggests, and says which
- findings showed. Needs a driver and nothing else of CUDA.")
+Takes the jobs that handoff check --emit-witness writes, runs each kernel as
+it is and under perturbations that its finding suggests, and says which
+findings showed. Needs a driver and nothing else of CUDA.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libhandoff-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "handoff")
-set(CPACK_COMPONENT_DEV_DESCRIPTION
+set(CPACK_DEBIAN_DEV_DESCRIPTION
 "parts of asynchronous hand-overs for CUDA kernels
- Header library: copy groups, transaction barriers, slot rings, store rings
- and exchanges within a cluster; misuse that types can exclude does not
- compile. With a CMake package that has handoff::runtime and handoff_check().")
+Header library: copy groups, transaction barriers, slot rings, store rings
+and exchanges within a cluster; misuse that types can exclude does not
+compile. With a CMake package that has handoff::runtime and handoff_check().")
 include(CPack)
