@@ -5,9 +5,11 @@
 // the tests rewrite the pages instead.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -123,6 +125,30 @@ TEST(DocsCurrent, RuleIndexIsThatOfTheTable) {
   const std::string page = withGeneratedParts("docs/rules/README.md");
   EXPECT_THAT(page, testing::HasSubstr("[missing-wait](missing-wait.md)"));
   expectCurrent("docs/rules/README.md", page);
+}
+
+// The kernel that the reader is asked to type is the one whose output is shown.
+TEST(DocsCurrent, QuickstartHasItsExample) {
+  EXPECT_THAT(textOf("docs/quickstart.md"), testing::HasSubstr("```cuda\n" + textOf("docs/examples/reverse.cu") + "```\n"));
+}
+
+TEST(DocsCurrent, PicturesAreThoseOfTheScript) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("handoff_pictures_" + std::to_string(getpid()));
+  const std::string script = (repositoryRoot() / "tools/pictures.py").string();
+  const std::string command = "python3 '" + script + "' '" + folder.string() + "' 2>/dev/null";
+  if (std::system(command.c_str()) != 0) GTEST_SKIP() << "python3 is not installed";  // NOLINT(concurrency-mt-unsafe)
+  const std::vector<std::string> pictures = filesBelow("docs/pictures", {".svg"});
+  EXPECT_EQ(pictures.size(), 10u);
+  const std::string concepts = textOf("docs/concepts.md");
+  for (const std::string& picture : pictures) {
+    const std::string name = fs::path(picture).filename();
+    std::ifstream stream(folder / name);
+    const std::string drawn((std::istreambuf_iterator<char>(stream)), {});
+    EXPECT_EQ(textOf(picture), drawn) << picture << " is out of date: tools/pictures.py draws it";
+    EXPECT_THAT(concepts, testing::HasSubstr("(pictures/" + name + ")"));
+  }
+  fs::remove_all(folder);
 }
 
 // The page shows the slots of a kernel of the repository, with declarations that are the same on any machine.

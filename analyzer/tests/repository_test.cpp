@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <regex>
 #include <set>
@@ -244,18 +245,37 @@ TEST(Cases, NamesOfActiveCasesAreRules) {
   }
 }
 
+/// The anchors of a page's headings, as GitHub makes them.
+std::set<std::string> anchorsOf(const std::string& page) {
+  std::set<std::string> anchors;
+  for (const std::string& line : linesOf(page)) {
+    if (!line.starts_with("#") || line.find("# ") == std::string::npos) continue;
+    std::string anchor;
+    for (const char c : line.substr(line.find(' ') + 1)) {
+      if (c == ' ') anchor += '-';
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_')
+        anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
 TEST(Docs, RelativeLinksLeadSomewhere) {
-  static const std::regex kLink(R"(\]\(([^)#\s]+)(#[^)]*)?\))");
-  std::vector<std::string> pages = filesBelow("docs", {".md"});
-  for (const char* page : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "testcases/README.md"})
-    pages.emplace_back(page);
+  static const std::regex kLink(R"(\]\(([^)#\s]*)(#[^)]*)?\))");
+  std::vector<std::string> pages;
+  for (const char* folder : {"docs", "kernels", "runtime", "testcases", "tools"})
+    for (const std::string& page : filesBelow(folder, {".md"})) pages.push_back(page);
+  for (const char* page : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}) pages.emplace_back(page);
   for (const std::string& page : pages) {
     const std::string text = textOf(page);
     for (std::sregex_iterator link(text.begin(), text.end(), kLink), end; link != end; ++link) {
-      const std::string target = (*link)[1];
+      const std::string target = (*link)[1], anchor = (*link)[2];
       if (target.starts_with("http")) continue;
-      EXPECT_TRUE(fs::exists(repositoryRoot() / fs::path(page).parent_path() / target))
-          << page << ": " << target;
+      const fs::path file = target.empty() ? fs::path(page) : (fs::path(page).parent_path() / target).lexically_normal();
+      EXPECT_TRUE(fs::exists(repositoryRoot() / file)) << page << ": " << target;
+      if (anchor.empty() || file.extension() != ".md" || !fs::exists(repositoryRoot() / file)) continue;
+      EXPECT_THAT(anchorsOf(file.string()), testing::Contains(anchor.substr(1))) << page << ": " << target << anchor;
     }
   }
 }
