@@ -23,10 +23,24 @@ std::string commandList(std::span<const CommandInfo> commands) {
   return text + "\n`handoff check --help` lists the options, `handoff --list-checks` the rules.\n";
 }
 
+std::vector<std::string_view> formsOf(const CommandInfo& command) {
+  std::vector<std::string_view> forms;
+  std::string_view rest = command.forms.empty() ? command.arguments : command.forms;
+  for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    forms.push_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  forms.push_back(rest);
+  return forms;
+}
+
 std::string commandHelp(const CommandInfo& command) {
-  std::string text = "Usage: handoff " + std::string(command.name);
-  if (!command.arguments.empty()) text += " " + std::string(command.arguments);
-  text += "\n\n" + std::string(command.about);
+  std::string text;
+  for (const std::string_view form : formsOf(command)) {
+    text += (text.empty() ? "Usage: handoff " : "       handoff ") + std::string(command.name);
+    text += (form.empty() ? "" : " ") + std::string(form) + "\n";
+  }
+  text += "\n" + std::string(command.about);
   if (command.options) text += optionHelp(*command.options);
   if (!command.exit_codes.empty()) text += "\nExit codes: " + std::string(command.exit_codes);
   return text;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/options.h"
@@ -21,6 +22,7 @@ enum class Operand : std::uint8_t { kNone, kInputs, kFile, kFolder, kRule };
 struct CommandInfo {
   std::string_view name;
   std::string_view arguments;  ///< behind the name, as in "[OPTION...] [FILE...]"
+  std::string_view forms;      ///< where one line of arguments is too short for them: the lines of the usage
   std::string_view summary;    ///< a few words, without a full stop
   std::string_view about;      ///< some sentences, above the options; lines end where --help breaks them
   std::string_view exit_codes;
@@ -34,6 +36,9 @@ std::string commandList(std::span<const CommandInfo> commands);
 
 /// The text of `handoff COMMAND --help`.
 std::string commandHelp(const CommandInfo& command);
+
+/// What may stand behind the command's name, one form each.
+std::vector<std::string_view> formsOf(const CommandInfo& command);
 
 /// `text` without its line breaks, as one paragraph.
 std::string joinedLines(std::string_view text);

@@ -37,11 +37,9 @@ Result<std::string> generated(std::string_view artifact, std::span<const Command
 
 std::string optionDocs(std::span<const CommandInfo> commands) {
   std::string text = "```\n";
-  for (const CommandInfo& command : commands) {
-    text += "handoff " + std::string(command.name);
-    if (!command.arguments.empty()) text += " " + std::string(command.arguments);
-    text += "\n";
-  }
+  for (const CommandInfo& command : commands)
+    for (const std::string_view form : formsOf(command))
+      text += "handoff " + std::string(command.name) + (form.empty() ? "" : " ") + std::string(form) + "\n";
   text += "handoff --list-checks\n```\n";
   for (const CommandInfo& command : commands)
     if (command.options)

@@ -117,11 +117,9 @@ std::string manPage(std::span<const CommandInfo> commands) {
                      std::string(kVersion) + "\" \"User Commands\"\n";
   text += ".SH NAME\nhandoff \\- check that CUDA kernels hand asynchronously copied data over correctly\n";
   text += ".SH SYNOPSIS\n.nf\n";
-  for (const CommandInfo& command : commands) {
-    text += bold("handoff " + std::string(command.name));
-    if (!command.arguments.empty()) text += " " + synopsisOf(command.arguments);
-    text += "\n";
-  }
+  for (const CommandInfo& command : commands)
+    for (const std::string_view form : formsOf(command))
+      text += bold("handoff " + std::string(command.name)) + (form.empty() ? "" : " ") + synopsisOf(form) + "\n";
   text += bold("handoff --list-checks") + "\n.fi\n.SH DESCRIPTION\n";
   text += roff(
       "Proves that a CUDA kernel hands its asynchronously copied tiles over correctly, or shows a launch, two threads\n"

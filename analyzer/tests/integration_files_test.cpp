@@ -131,6 +131,16 @@ TEST(Action, UsesItsInputsAndOptionsThatExist) {
   EXPECT_EQ(scripts, 3);
 }
 
+// The schemas that GitHub publishes, as an npm package that `./dev test` installs below build/npm.
+TEST(Action, FitsTheSchemas) {
+  const fs::path validator = repositoryRoot() / "build/npm/node_modules/.bin/action-validator";
+  if (!fs::exists(validator)) GTEST_SKIP() << "the npm package @action-validator/cli is not in build/npm";
+  for (const char* file : {"action.yml", "docs/examples/github-workflow.yml"}) {
+    const std::string command = "'" + validator.string() + "' '" + (repositoryRoot() / file).string() + "'";
+    EXPECT_EQ(std::system(command.c_str()), 0) << file;  // NOLINT(concurrency-mt-unsafe)
+  }
+}
+
 TEST(Action, InputsAreInTheDocuments) {
   const std::string page = textOf("docs/integrate.md");
   for (const std::string& input : keysBelow(yamlOf("action.yml"), "inputs."))

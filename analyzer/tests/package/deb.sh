@@ -56,12 +56,15 @@ if ((status != 1)) || ! grep -q "\[barrier-only-handoff\]" "$work/log"; then
   cat "$work/log"
   fail "check returned $status"
 fi
-/usr/bin/handoff explain barrier-only-handoff | grep -q "^# barrier-only-handoff" || fail "handoff explain"
-/usr/bin/handoff-confirm --help | grep -q "Usage: handoff-confirm" || fail "handoff-confirm --help"
+/usr/bin/handoff explain barrier-only-handoff >"$work/log"
+grep -q "^# barrier-only-handoff" "$work/log" || fail "handoff explain"
+/usr/bin/handoff-confirm --help >"$work/log"
+grep -q "Usage: handoff-confirm" "$work/log" || fail "handoff-confirm --help"
 if command -v man >/dev/null; then
   for page in handoff handoff-confirm; do
-    zgrep -q "^\.TH" "$(man -w $page)" || fail "man -w $page"
-    man $page 2>/dev/null | cat | grep -q "EXIT STATUS" || fail "man $page"
+    [[ $(man -w $page) == /usr/share/man/man1/$page.1.gz ]] || fail "man -w $page"
+    man $page >"$work/log" 2>/dev/null
+    grep -q "EXIT STATUS" "$work/log" || fail "man $page"
   done
 else
   echo "   man is not here: left out"
