@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the program: one table that feeds dispatch, --help, the man page, completions and docs/cli.md.
+// The commands of the program: one table that feeds dispatch, --help, the man page, completions and
+// docs/cli.md.
 #pragma once
 
 #include <cstdint>

@@ -46,23 +46,33 @@ std::string offered(const OptionInfo& option) {
 /// How bash completes a value of `option`, or "" for no help.
 std::string bashValue(const OptionInfo& option) {
   switch (valueKind(option)) {
-    case ValueKind::kChoice: return "_handoff_words " + quoted(joined(choicesOf(option)));
-    case ValueKind::kRules: return "_handoff_words \"$rules\"";
-    case ValueKind::kFolder: return "_handoff_files folders";
-    case ValueKind::kFile: return "_handoff_files all";
+    case ValueKind::kChoice:
+      return "_handoff_words " + quoted(joined(choicesOf(option)));
+    case ValueKind::kRules:
+      return "_handoff_words \"$rules\"";
+    case ValueKind::kFolder:
+      return "_handoff_files folders";
+    case ValueKind::kFile:
+      return "_handoff_files all";
     case ValueKind::kFlag:
-    case ValueKind::kFree: return "";
+    case ValueKind::kFree:
+      return "";
   }
   return "";
 }
 
 std::string bashOperand(Operand operand) {
   switch (operand) {
-    case Operand::kInputs: return "_handoff_files cuda";
-    case Operand::kFile: return "_handoff_files all";
-    case Operand::kFolder: return "_handoff_files folders";
-    case Operand::kRule: return "_handoff_words \"$rules\"";
-    case Operand::kNone: return ":";
+    case Operand::kInputs:
+      return "_handoff_files cuda";
+    case Operand::kFile:
+      return "_handoff_files all";
+    case Operand::kFolder:
+      return "_handoff_files folders";
+    case Operand::kRule:
+      return "_handoff_words \"$rules\"";
+    case Operand::kNone:
+      return ":";
   }
   return ":";
 }
@@ -108,13 +118,15 @@ std::string bashCase(const CommandInfo& command) {
     words.push_back(offered(option));
     if (option.value.empty()) continue;
     const std::string value = bashValue(option);
-    values += "        " + std::string(option.name) + ") " + (value.empty() ? "" : value + "; ") + "return ;;\n";
+    values +=
+        "        " + std::string(option.name) + ") " + (value.empty() ? "" : value + "; ") + "return ;;\n";
   }
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : " ") + word;
   std::string text = "    " + std::string(command.name) + ")\n";
   if (!values.empty()) text += "      case $option in\n" + values + "      esac\n";
-  if (!list.empty()) text += "      if [[ $cur == -* ]]; then _handoff_words " + quoted(list) + "; return; fi\n";
+  if (!list.empty())
+    text += "      if [[ $cur == -* ]]; then _handoff_words " + quoted(list) + "; return; fi\n";
   return text + "      " + bashOperand(command.operand) + "\n      ;;\n";
 }
 
@@ -123,23 +135,34 @@ std::string bashCase(const CommandInfo& command) {
 std::string zshAction(const OptionInfo& option) {
   const std::string label = ":" + escaped(option.value, ":[]()");
   switch (valueKind(option)) {
-    case ValueKind::kChoice: return label + ":(" + joined(choicesOf(option)) + ")";
-    case ValueKind::kRules: return label + ":(" + joined(ruleNames()) + ")";
-    case ValueKind::kFolder: return label + ":_files -/";
-    case ValueKind::kFile: return label + ":_files";
-    case ValueKind::kFree: return label + ": ";
-    case ValueKind::kFlag: return "";
+    case ValueKind::kChoice:
+      return label + ":(" + joined(choicesOf(option)) + ")";
+    case ValueKind::kRules:
+      return label + ":(" + joined(ruleNames()) + ")";
+    case ValueKind::kFolder:
+      return label + ":_files -/";
+    case ValueKind::kFile:
+      return label + ":_files";
+    case ValueKind::kFree:
+      return label + ": ";
+    case ValueKind::kFlag:
+      return "";
   }
   return "";
 }
 
 std::string zshOperand(Operand operand) {
   switch (operand) {
-    case Operand::kInputs: return "'*:input:_files -g \"*.(cu|cuh|ptx)\"'";
-    case Operand::kFile: return "'*:file:_files'";
-    case Operand::kFolder: return "'*:folder:_files -/'";
-    case Operand::kRule: return quoted("1:rule:(" + joined(ruleNames()) + ")");
-    case Operand::kNone: return "";
+    case Operand::kInputs:
+      return "'*:input:_files -g \"*.(cu|cuh|ptx)\"'";
+    case Operand::kFile:
+      return "'*:file:_files'";
+    case Operand::kFolder:
+      return "'*:folder:_files -/'";
+    case Operand::kRule:
+      return quoted("1:rule:(" + joined(ruleNames()) + ")");
+    case Operand::kNone:
+      return "";
   }
   return "";
 }
@@ -150,8 +173,8 @@ std::string zshCase(const CommandInfo& command) {
     if (!takes(command, option)) continue;
     // "--format=-": the value follows the "=" at once; "-p+": at once or in the next word.
     const std::string form = option.value.empty() ? "" : isShort(option) ? "+" : "=";
-    text += " \\\n        " + quoted("*" + std::string(option.name) + form + "[" + escaped(option.help, "[]:\\") + "]" +
-                                     zshAction(option));
+    text += " \\\n        " + quoted("*" + std::string(option.name) + form + "[" +
+                                     escaped(option.help, "[]:\\") + "]" + zshAction(option));
   }
   const std::string operand = zshOperand(command.operand);
   if (!operand.empty()) text += " \\\n        " + operand;
@@ -165,12 +188,19 @@ std::string fishQuoted(std::string_view text) { return "'" + escaped(text, "'\\"
 
 std::string fishValue(const OptionInfo& option) {
   switch (valueKind(option)) {
-    case ValueKind::kChoice: return " -x -a " + fishQuoted(joined(choicesOf(option)));
-    case ValueKind::kRules: return " -x -a " + fishQuoted(joined(ruleNames()));
-    case ValueKind::kFolder: return " -x -a '(__fish_complete_directories (commandline -ct | string replace -r \"^--[^=]*=\" \"\"))'";
-    case ValueKind::kFile: return " -r -F";
-    case ValueKind::kFree: return " -x";
-    case ValueKind::kFlag: return "";
+    case ValueKind::kChoice:
+      return " -x -a " + fishQuoted(joined(choicesOf(option)));
+    case ValueKind::kRules:
+      return " -x -a " + fishQuoted(joined(ruleNames()));
+    case ValueKind::kFolder:
+      return " -x -a '(__fish_complete_directories (commandline -ct | string replace -r \"^--[^=]*=\" "
+             "\"\"))'";
+    case ValueKind::kFile:
+      return " -r -F";
+    case ValueKind::kFree:
+      return " -x";
+    case ValueKind::kFlag:
+      return "";
   }
   return "";
 }
@@ -178,7 +208,8 @@ std::string fishValue(const OptionInfo& option) {
 std::string fishCommand(const CommandInfo& command) {
   const std::string name(command.name);
   const std::string inside = "complete -c handoff -n '__fish_seen_subcommand_from " + name + "'";
-  std::string text = "complete -c handoff -n __fish_use_subcommand -a " + name + " -d " + fishQuoted(command.summary) + "\n";
+  std::string text =
+      "complete -c handoff -n __fish_use_subcommand -a " + name + " -d " + fishQuoted(command.summary) + "\n";
   for (const OptionInfo& option : optionTable()) {
     if (!takes(command, option)) continue;
     const std::string spelled = isShort(option) ? " -s " + std::string(option.name.substr(1))
@@ -186,11 +217,20 @@ std::string fishCommand(const CommandInfo& command) {
     text += inside + spelled + fishValue(option) + " -d " + fishQuoted(option.help) + "\n";
   }
   switch (command.operand) {
-    case Operand::kInputs: text += inside + " -k -a '(__fish_complete_suffix .cu .cuh .ptx)'\n"; break;
-    case Operand::kFile: text += inside + " -F\n"; break;
-    case Operand::kFolder: text += inside + " -a '(__fish_complete_directories)'\n"; break;
-    case Operand::kRule: text += inside + " -a " + fishQuoted(joined(ruleNames())) + "\n"; break;
-    case Operand::kNone: break;
+    case Operand::kInputs:
+      text += inside + " -k -a '(__fish_complete_suffix .cu .cuh .ptx)'\n";
+      break;
+    case Operand::kFile:
+      text += inside + " -F\n";
+      break;
+    case Operand::kFolder:
+      text += inside + " -a '(__fish_complete_directories)'\n";
+      break;
+    case Operand::kRule:
+      text += inside + " -a " + fishQuoted(joined(ruleNames())) + "\n";
+      break;
+    case Operand::kNone:
+      break;
   }
   return text;
 }
@@ -201,8 +241,8 @@ std::string bashCompletion(std::span<const CommandInfo> commands) {
   std::string text(kBashHead);
   text += "_handoff() {\n" + std::string(kBashWords);
   text += "  local rules=" + quoted(joined(ruleNames())) + "\n  COMPREPLY=()\n";
-  text += "  if ((COMP_CWORD == 1)); then\n    _handoff_words " + quoted(commandNames(commands) + " help --version --list-checks") +
-          "\n    return\n  fi\n";
+  text += "  if ((COMP_CWORD == 1)); then\n    _handoff_words " +
+          quoted(commandNames(commands) + " help --version --list-checks") + "\n    return\n  fi\n";
   text += "  case ${COMP_WORDS[1]} in\n";
   for (const CommandInfo& command : commands) text += bashCase(command);
   return text + "  esac\n}\n\ncomplete -F _handoff handoff\n";
@@ -227,11 +267,14 @@ std::string zshCompletion(std::span<const CommandInfo> commands) {
       "  ((CURRENT--))\n"
       "  case $command in\n";
   for (const CommandInfo& command : commands) text += zshCase(command);
-  return text + "  esac\n}\n\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _handoff \"$@\" || compdef _handoff handoff\n";
+  return text +
+         "  esac\n}\n\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _handoff \"$@\" || compdef _handoff "
+         "handoff\n";
 }
 
 std::string fishCompletion(std::span<const CommandInfo> commands) {
-  std::string text = "# fish completion for handoff; made by `handoff generate fish`\ncomplete -c handoff -f\n";
+  std::string text =
+      "# fish completion for handoff; made by `handoff generate fish`\ncomplete -c handoff -f\n";
   for (const CommandInfo& command : commands) text += fishCommand(command);
   return text;
 }

@@ -32,7 +32,8 @@ Result<std::string> generated(std::string_view artifact, std::span<const Command
     names.push_back(known.name);
   }
   if (artifact.empty()) return Error{"generate takes one of man, bash, zsh, fish, cli-docs, rule-index", {}};
-  return Error{"generate: nothing is called '" + std::string(artifact) + "'" + suggestion(artifact, names), {}};
+  return Error{"generate: nothing is called '" + std::string(artifact) + "'" + suggestion(artifact, names),
+               {}};
 }
 
 std::string optionDocs(std::span<const CommandInfo> commands) {
@@ -43,7 +44,8 @@ std::string optionDocs(std::span<const CommandInfo> commands) {
   text += "handoff --list-checks\n```\n";
   for (const CommandInfo& command : commands)
     if (command.options)
-      text += "\nOptions of `handoff " + std::string(command.name) + "`:\n\n```\n" + commandHelp(command) + "```\n";
+      text += "\nOptions of `handoff " + std::string(command.name) + "`:\n\n```\n" + commandHelp(command) +
+              "```\n";
   return text;
 }
 
@@ -77,7 +79,8 @@ std::vector<std::string_view> choicesOf(const OptionInfo& option) {
 }
 
 bool takes(const CommandInfo& command, const OptionInfo& option) {
-  return command.options && (static_cast<unsigned>(*command.options) & static_cast<unsigned>(option.command)) != 0;
+  return command.options &&
+         (static_cast<unsigned>(*command.options) & static_cast<unsigned>(option.command)) != 0;
 }
 
 std::vector<std::string_view> ruleNames() {

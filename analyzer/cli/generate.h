@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `handoff generate`: the man page, the completions and the lists of docs/cli.md, out of the tables. Used by the build.
+// `handoff generate`: the man page, the completions and the lists of docs/cli.md, out of the tables. Used by
+// the build.
 #pragma once
 
 #include <span>

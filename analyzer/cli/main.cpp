@@ -72,7 +72,8 @@ ExitCode explain(Arguments arguments) {
 }
 
 ExitCode replay(Arguments arguments) {
-  if (arguments.size() != 1) return usageError("replay takes the folder of one job, as --emit-witness writes it");
+  if (arguments.size() != 1)
+    return usageError("replay takes the folder of one job, as --emit-witness writes it");
   return runReplay(std::string(arguments[0]));
 }
 

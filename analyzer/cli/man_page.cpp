@@ -82,12 +82,15 @@ std::string item(std::string_view name, std::string_view meaning) {
 std::string closingSections() {
   std::string text = ".SH VERDICTS\n";
   text += item("verified", "no rule is broken for all that the line names, on every schedule");
-  text += item("bounded", "no violation was found, but something limits the claim; each limit is listed with its line");
+  text += item("bounded",
+               "no violation was found, but something limits the claim; each limit is listed with its line");
   text += item("violation", "at least one finding, each with a concrete witness");
   text += item("error", "not checked, and why");
   text += ".SH EXIT STATUS\n";
   text += item("0", "nothing found");
-  text += item("1", "findings of severity warning or error; with --require=verified also a kernel that is only bounded");
+  text += item(
+      "1",
+      "findings of severity warning or error; with --require=verified also a kernel that is only bounded");
   text += item("2", "usage, input or configuration; an input that was not checked");
   text += item("3", "an internal error");
   text += "When several apply, the largest is returned.\n";
@@ -95,8 +98,10 @@ std::string closingSections() {
   text += item("CUDA_HOME, CUDA_PATH", "the CUDA toolkit, where --cuda-path does not name it");
   text += item("NO_COLOR", "no colours, unless --color=always");
   text += ".SH FILES\n";
-  text += item(".handoff.yaml", "what is true of a source tree; the one in the nearest folder above a checked file counts");
-  text += item("compile_commands.json", "flags of the compiler, in the folder of -p or in the nearest folder above a file");
+  text += item(".handoff.yaml",
+               "what is true of a source tree; the one in the nearest folder above a checked file counts");
+  text += item("compile_commands.json",
+               "flags of the compiler, in the folder of -p or in the nearest folder above a file");
   return text;
 }
 
@@ -104,7 +109,8 @@ std::string examples() {
   const auto example = [](std::string_view what, std::string_view command) {
     return ".TP\n" + roff(what) + "\n.EX\n" + roff(command) + "\n.EE\n";
   };
-  return ".SH EXAMPLES\n" + example("One file, with flags of its own:", "handoff check kernel.cu -- -std=c++17 -I include") +
+  return ".SH EXAMPLES\n" +
+         example("One file, with flags of its own:", "handoff check kernel.cu -- -std=c++17 -I include") +
          example("All CUDA files of a CMake build:", "handoff check -p build") +
          example("A kernel whose launch the source does not show:",
                  "handoff check --launch=\"block=128 smem=49152 K=64\" kernel.cu");
@@ -113,17 +119,20 @@ std::string examples() {
 }  // namespace
 
 std::string manPage(std::span<const CommandInfo> commands) {
-  std::string text = ".\\\" Made by `handoff generate man`.\n.TH HANDOFF 1 " + std::string(kReleaseDate) + " \"handoff " +
-                     std::string(kVersion) + "\" \"User Commands\"\n";
+  std::string text = ".\\\" Made by `handoff generate man`.\n.TH HANDOFF 1 " + std::string(kReleaseDate) +
+                     " \"handoff " + std::string(kVersion) + "\" \"User Commands\"\n";
   text += ".SH NAME\nhandoff \\- check that CUDA kernels hand asynchronously copied data over correctly\n";
   text += ".SH SYNOPSIS\n.nf\n";
   for (const CommandInfo& command : commands)
     for (const std::string_view form : formsOf(command))
-      text += bold("handoff " + std::string(command.name)) + (form.empty() ? "" : " ") + synopsisOf(form) + "\n";
+      text +=
+          bold("handoff " + std::string(command.name)) + (form.empty() ? "" : " ") + synopsisOf(form) + "\n";
   text += bold("handoff --list-checks") + "\n.fi\n.SH DESCRIPTION\n";
   text += roff(
-      "Proves that a CUDA kernel hands its asynchronously copied tiles over correctly, or shows a launch, two threads\n"
-      "and a byte where it does not. It reads PTX: Clang compiles CUDA files in process, and nvcc those that Clang\n"
+      "Proves that a CUDA kernel hands its asynchronously copied tiles over correctly, or shows a launch, "
+      "two threads\n"
+      "and a byte where it does not. It reads PTX: Clang compiles CUDA files in process, and nvcc those that "
+      "Clang\n"
       "cannot compile. No GPU is needed.\n");
   text += ".SH COMMANDS\n";
   for (const CommandInfo& command : commands)

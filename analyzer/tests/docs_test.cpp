@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents show what the tool really prints. A ```console block whose first line is `$ handoff ...` or
 // `$ ./dev check ...` is run at the top of the repository and its output compared; what stands between
-// `<!-- handoff generate X -->` and `<!-- end -->` is made again. With HANDOFF_UPDATE_DOCS=1 in the environment
-// the tests rewrite the pages instead.
+// `<!-- handoff generate X -->` and `<!-- end -->` is made again. With HANDOFF_UPDATE_DOCS=1 in the
+// environment the tests rewrite the pages instead.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -129,7 +129,8 @@ TEST(DocsCurrent, RuleIndexIsThatOfTheTable) {
 
 // The kernel that the reader is asked to type is the one whose output is shown.
 TEST(DocsCurrent, QuickstartHasItsExample) {
-  EXPECT_THAT(textOf("docs/quickstart.md"), testing::HasSubstr("```cuda\n" + textOf("docs/examples/reverse.cu") + "```\n"));
+  EXPECT_THAT(textOf("docs/quickstart.md"),
+              testing::HasSubstr("```cuda\n" + textOf("docs/examples/reverse.cu") + "```\n"));
 }
 
 TEST(DocsCurrent, PicturesAreThoseOfTheScript) {
@@ -137,7 +138,8 @@ TEST(DocsCurrent, PicturesAreThoseOfTheScript) {
   const fs::path folder = fs::temp_directory_path() / ("handoff_pictures_" + std::to_string(getpid()));
   const std::string script = (repositoryRoot() / "tools/pictures.py").string();
   const std::string command = "python3 '" + script + "' '" + folder.string() + "' 2>/dev/null";
-  if (std::system(command.c_str()) != 0) GTEST_SKIP() << "python3 is not installed";  // NOLINT(concurrency-mt-unsafe)
+  if (std::system(command.c_str()) != 0)
+    GTEST_SKIP() << "python3 is not installed";  // NOLINT(concurrency-mt-unsafe)
   const std::vector<std::string> pictures = filesBelow("docs/pictures", {".svg"});
   EXPECT_EQ(pictures.size(), 10u);
   const std::string concepts = textOf("docs/concepts.md");
@@ -155,7 +157,8 @@ TEST(DocsCurrent, PicturesAreThoseOfTheScript) {
 TEST(DocsCurrent, QueueLabIsWhatTheToolMakes) {
   const char* const page = "docs/queue-lab.html";
   const CommandResult made = runHandoff(
-      "queue --cuda-path=none --arch=sm_80 --timeline=testcases/audit/perf_ring3_pipelined.cu --html", repositoryRoot().string());
+      "queue --cuda-path=none --arch=sm_80 --timeline=testcases/audit/perf_ring3_pipelined.cu --html",
+      repositoryRoot().string());
   ASSERT_EQ(made.exit_code, 0) << made.err;
   expectCurrent(page, made.out);
 }

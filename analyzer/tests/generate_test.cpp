@@ -25,7 +25,8 @@ using testing::Not;
 using testing::UnorderedElementsAre;
 
 bool isInstalled(const std::string& program) {
-  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;  // NOLINT(concurrency-mt-unsafe)
+  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) ==
+         0;  // NOLINT(concurrency-mt-unsafe)
 }
 
 /// What a shell command prints, errors included.
@@ -76,9 +77,10 @@ class Generate : public testing::Test {
 
   /// What bash offers for the last of `words`, which it has broken at "=".
   std::vector<std::string> bashOffers(const std::string& words, int at) {
-    const std::string script = write("complete.sh", "cd '" + folder_.string() + "' && source ./completion\nCOMP_WORDS=(" +
-                                                        words + ")\nCOMP_CWORD=" + std::to_string(at) +
-                                                        "\n_handoff\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n");
+    const std::string script =
+        write("complete.sh", "cd '" + folder_.string() + "' && source ./completion\nCOMP_WORDS=(" + words +
+                                 ")\nCOMP_CWORD=" + std::to_string(at) +
+                                 "\n_handoff\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n");
     write("completion", made("bash"));
     std::vector<std::string> offers = linesIn(outputOf("bash --norc '" + script + "'"));
     std::erase(offers, "");
@@ -130,7 +132,8 @@ TEST_F(Generate, ManPageOfConfirmHasItsOptions) {
   static const std::regex kOption(R"re("  (--[a-z]+))re");
   const std::string source = textOf("analyzer/confirm/main.cpp");
   int options = 0;
-  for (std::sregex_iterator option(source.begin(), source.end(), kOption), end; option != end; ++option, ++options)
+  for (std::sregex_iterator option(source.begin(), source.end(), kOption), end; option != end;
+       ++option, ++options)
     EXPECT_THAT(page, HasSubstr((*option)[1].str()));
   EXPECT_GE(options, 8);
 }
@@ -151,7 +154,8 @@ TEST_F(Generate, BashOffersCommandsOptionsAndValues) {
 TEST_F(Generate, BashOffersTheFilesThatHandoffReads) {
   if (!isInstalled("bash")) GTEST_SKIP() << "bash is not installed";
   for (const char* name : {"ring.cu", "ring.cuh", "ring.ptx", "ring.cpp", "ring files/x"}) write(name, "");
-  EXPECT_THAT(bashOffers("handoff check ri", 2), UnorderedElementsAre("ring.cu", "ring.cuh", "ring.ptx", "ring files"));
+  EXPECT_THAT(bashOffers("handoff check ri", 2),
+              UnorderedElementsAre("ring.cu", "ring.cuh", "ring.ptx", "ring files"));
   EXPECT_THAT(bashOffers("handoff check -p ri", 3), ElementsAre("ring files"));
   EXPECT_THAT(bashOffers("handoff check --output = ring.cp", 4), ElementsAre("ring.cpp"));
 }
@@ -160,7 +164,8 @@ TEST_F(Generate, FishOffersCommandsOptionsAndValues) {
   if (!isInstalled("fish")) GTEST_SKIP() << "fish is not installed";
   const std::string script = write("completion.fish", made("fish"));
   const auto offers = [&](const std::string& line) {
-    return outputOf("HOME='" + folder_.string() + "' fish --no-config -c \"source '" + script + "'; complete -C '" + line + "'\"");
+    return outputOf("HOME='" + folder_.string() + "' fish --no-config -c \"source '" + script +
+                    "'; complete -C '" + line + "'\"");
   };
   EXPECT_THAT(offers("handoff che"), HasSubstr("check\tcheck .cu"));
   EXPECT_THAT(offers("handoff check --exit"), HasSubstr("--exit-zero"));
@@ -173,17 +178,20 @@ TEST_F(Generate, FishOffersCommandsOptionsAndValues) {
 TEST_F(Generate, ZshOffersOptionsAndValues) {
   if (!isInstalled("zsh")) GTEST_SKIP() << "zsh is not installed";
   write("functions/_handoff", made("zsh"));
-  const std::string driver = write("drive.zsh",
-                                   "zmodload zsh/zpty\n"
-                                   "zpty shell zsh -f -i\n"
-                                   "zpty -w shell 'PS1=; fpath=(" + (folder_ / "functions").string() +
-                                       " $fpath); autoload -U compinit; compinit -u -D'\n"
-                                       "zpty -w -n shell $'handoff check --frontend=cl\\t'\n"
-                                       "zpty -w -n shell $' --exit-z\\t'\n"
-                                       "zpty -w -n shell $'\\C-a\\C-khandoff explain wrong-p\\t\\C-a\\C-k\\n'\n"
-                                       "zpty -r -m shell text '*wrong-parity*' && print -r -- \"$text\"\n"
-                                       "zpty -d shell\n");
-  const std::string text = outputOf("HOME='" + folder_.string() + "' TERM=dumb timeout 20 zsh -f '" + driver + "'");
+  const std::string driver =
+      write("drive.zsh",
+            "zmodload zsh/zpty\n"
+            "zpty shell zsh -f -i\n"
+            "zpty -w shell 'PS1=; fpath=(" +
+                (folder_ / "functions").string() +
+                " $fpath); autoload -U compinit; compinit -u -D'\n"
+                "zpty -w -n shell $'handoff check --frontend=cl\\t'\n"
+                "zpty -w -n shell $' --exit-z\\t'\n"
+                "zpty -w -n shell $'\\C-a\\C-khandoff explain wrong-p\\t\\C-a\\C-k\\n'\n"
+                "zpty -r -m shell text '*wrong-parity*' && print -r -- \"$text\"\n"
+                "zpty -d shell\n");
+  const std::string text =
+      outputOf("HOME='" + folder_.string() + "' TERM=dumb timeout 20 zsh -f '" + driver + "'");
   EXPECT_THAT(text, HasSubstr("--frontend=clang"));
   EXPECT_THAT(text, HasSubstr("--exit-zero"));
   EXPECT_THAT(text, HasSubstr("wrong-parity"));

@@ -54,9 +54,9 @@ Flat yamlOf(const std::string& file) {
   const std::string text = textOf(file);
   llvm::SourceMgr sources;
   std::string complaints;
-  sources.setDiagHandler(
-      [](const llvm::SMDiagnostic& problem, void* all) { *static_cast<std::string*>(all) += problem.getMessage().str(); },
-      &complaints);
+  sources.setDiagHandler([](const llvm::SMDiagnostic& problem,
+                            void* all) { *static_cast<std::string*>(all) += problem.getMessage().str(); },
+                         &complaints);
   llvm::yaml::Stream stream(text, sources);
   Flat result;
   for (llvm::yaml::Document& document : stream) flatten(document.getRoot(), "", result);
@@ -68,7 +68,8 @@ Flat yamlOf(const std::string& file) {
 std::set<std::string> keysBelow(const Flat& yaml, const std::string& prefix) {
   std::set<std::string> keys;
   for (const auto& [path, value] : yaml)
-    if (path.starts_with(prefix)) keys.insert(path.substr(prefix.size(), path.find('.', prefix.size()) - prefix.size()));
+    if (path.starts_with(prefix))
+      keys.insert(path.substr(prefix.size(), path.find('.', prefix.size()) - prefix.size()));
   return keys;
 }
 
@@ -89,7 +90,8 @@ std::string linesAboutHandoff(const std::string& script) {
   for (std::size_t end = 0; start < script.size(); start = end + 1) {
     end = std::min(script.find('\n', start), script.size());
     const std::string line = script.substr(start, end - start);
-    if (line.find("handoff check") != std::string::npos || line.find("arguments") != std::string::npos) result += line + "\n";
+    if (line.find("handoff check") != std::string::npos || line.find("arguments") != std::string::npos)
+      result += line + "\n";
   }
   return result;
 }
@@ -99,7 +101,8 @@ std::string syntaxErrors(const std::string& script) {
   const fs::path folder = fs::temp_directory_path() / ("handoff_script_" + std::to_string(getpid()));
   fs::create_directories(folder);
   std::ofstream(folder / "script") << script;
-  const std::string command = "bash -n '" + (folder / "script").string() + "' 2>'" + (folder / "errors").string() + "'";
+  const std::string command =
+      "bash -n '" + (folder / "script").string() + "' 2>'" + (folder / "errors").string() + "'";
   std::string errors;
   if (std::system(command.c_str()) != 0) {  // NOLINT(concurrency-mt-unsafe)
     std::ifstream stream(folder / "errors");
@@ -116,7 +119,8 @@ TEST(Action, UsesItsInputsAndOptionsThatExist) {
   static const std::regex kInput(R"(inputs\.([a-z-]+))");
   std::set<std::string> used;
   for (const auto& [path, value] : action)
-    for (std::sregex_iterator input(value.begin(), value.end(), kInput), end; input != end; ++input) used.insert((*input)[1]);
+    for (std::sregex_iterator input(value.begin(), value.end(), kInput), end; input != end; ++input)
+      used.insert((*input)[1]);
   EXPECT_EQ(used, inputs);
   int scripts = 0;
   for (const auto& [path, value] : action) {
@@ -154,7 +158,8 @@ TEST(Examples, GithubWorkflowGivesTheActionItsInputs) {
   for (const auto& [path, value] : workflow) {
     if (path.ends_with(".uses") && value.starts_with("handoff/handoff@")) {
       ++uses;
-      for (const std::string& given : keysBelow(workflow, path.substr(0, path.size() - 4) + "with.")) EXPECT_THAT(inputs, Contains(given));
+      for (const std::string& given : keysBelow(workflow, path.substr(0, path.size() - 4) + "with."))
+        EXPECT_THAT(inputs, Contains(given));
     }
     if (path.ends_with(".run")) {
       EXPECT_THAT(syntaxErrors(value), IsEmpty()) << path;
@@ -177,7 +182,8 @@ TEST(Examples, GitlabJobCallsHandoffWithItsOptions) {
 
 TEST(PreCommit, HookTakesTheFilesThatHandoffReads) {
   const Flat hooks = yamlOf(".pre-commit-hooks.yaml");
-  for (const char* key : {"0.id", "0.name", "0.entry", "0.language", "0.files"}) EXPECT_EQ(hooks.count(key), 1u) << key;
+  for (const char* key : {"0.id", "0.name", "0.entry", "0.language", "0.files"})
+    EXPECT_EQ(hooks.count(key), 1u) << key;
   EXPECT_TRUE(hooks.at("0.entry").starts_with("handoff check"));
   EXPECT_THAT(unknownOptions(hooks.at("0.entry")), IsEmpty());
   const std::regex files(hooks.at("0.files"));
