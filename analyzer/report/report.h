@@ -57,6 +57,7 @@ struct Totals {
 /// What is known once all files have been read.
 struct RunEnd {
   Totals totals;
+  int exit_code = 0;                         ///< of the process
   bool is_interrupted = false;               ///< by the user: what is reported is not all
   std::vector<std::string> unchecked_files;  ///< that an interrupted run did not come to, or not to the end of
 };

@@ -101,9 +101,9 @@ json::Object invocation(const Report& report, SarifPlaces& places, const SarifOp
   Notifications notifications(places);
   for (const FileReport& file : report.files) notifications.add(file);
   notifications.add(report.end);
-  json::Object object{{"executionSuccessful", options.exit_code < 2 && !report.end.is_interrupted},
-                      {"exitCode", options.exit_code},
-                      {"exitCodeDescription", descriptionOf(options.exit_code)},
+  json::Object object{{"executionSuccessful", report.end.exit_code < 2 && !report.end.is_interrupted},
+                      {"exitCode", report.end.exit_code},
+                      {"exitCodeDescription", descriptionOf(report.end.exit_code)},
                       {"toolExecutionNotifications", notifications.take()}};
   if (json::Array items = overrides(options); !items.empty())
     object["ruleConfigurationOverrides"] = std::move(items);

@@ -29,7 +29,6 @@ struct SarifOptions {
   GlobList checks = {};                ///< rules that are switched on
   bool omits_silenced = false;         ///< leave silenced findings out, for readers that ignore suppressions
   const Baseline* baseline = nullptr;  ///< gives every result its baselineState
-  int exit_code = 0;                   ///< of the process
 };
 
 std::string renderSarif(const Report& report, const Paths& paths, SourceLines& sources,
