@@ -36,7 +36,9 @@ class Collector : public Output {
   explicit Collector(const CheckOptions& options)
       : paths_(std::filesystem::current_path().string(), toolkitFolders(options)),
         is_whole_(options.kernel.empty()),
-        coverage_([checks = report::GlobList(options.checks)](std::string_view rule) { return checks.contains(rule); }) {}
+        coverage_([checks = report::GlobList(options.checks)](std::string_view rule) {
+          return checks.contains(rule);
+        }) {}
 
   void add(report::FileReport file) override {
     found_.add(report::baselineEntries(file, paths_, sources_));
@@ -115,7 +117,8 @@ ExitCode update(CheckOptions options) {
   if (options.adds_to_baseline) after.add(diff.added);
   if (report::printBaseline(after) != before)
     if (const std::optional<Error> error = writeBaseline(path, after)) return fail(*error);
-  std::cerr << path << ": " << plural(after.entries.size(), "finding") << ", " << diff.gone.size() << " removed";
+  std::cerr << path << ": " << plural(after.entries.size(), "finding") << ", " << diff.gone.size()
+            << " removed";
   if (options.adds_to_baseline)
     std::cerr << ", " << diff.added.size() << " added";
   else if (!diff.added.empty())
@@ -169,7 +172,9 @@ ExitCode runBaseline(std::span<const std::string_view> arguments) {
   const auto action = std::find_if(std::begin(kActions), std::end(kActions),
                                    [&](const Action& item) { return item.name == arguments[0]; });
   if (action == std::end(kActions))
-    return fail({"'" + std::string(arguments[0]) + "' is none of create, update, diff" + suggestion(arguments[0], names), {}});
+    return fail({"'" + std::string(arguments[0]) + "' is none of create, update, diff" +
+                     suggestion(arguments[0], names),
+                 {}});
   const Result<CheckOptions> options = parseCheckOptions(arguments.subspan(1), Command::kBaseline);
   if (!options) return fail(options.error());
   if (options->adds_to_baseline && action->name != "update") return fail({"--add is for update only", {}});

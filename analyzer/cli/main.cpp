@@ -2,6 +2,7 @@
 // The command line: picks the subcommand, and turns crashes into exit code 3.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/cli/audit.h"
+#include "analyzer/cli/baseline.h"
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/explain.h"
 #include "analyzer/cli/options.h"
@@ -32,6 +34,7 @@ constexpr std::string_view kUsage =
     "Commands:\n"
     "  check [OPTION...] [FILE|FOLDER...] [-- FLAG...]   check .cu and .ptx files\n"
     "  audit [OPTION...] [FILE|FOLDER...] [-- FLAG...]   say what asynchronous calls became\n"
+    "  baseline create|update|diff [ARGUMENT...]         list known findings; what is new since\n"
     "  queue [OPTION...]                                 a backlog at fixed rates; slots over time\n"
     "  explain RULE                                      print the page of a rule\n"
     "  replay JOB                                        the two orders of a witness job, side by side\n"
@@ -60,6 +63,18 @@ constexpr std::string_view kQueueUsage =
     "\n"
     "A backlog of 4 items at fixed rates, or the slots of a real kernel over time. The queue has no\n"
     "copies, slots, barriers or overlap, and validates no kernel.\n";
+
+constexpr std::string_view kBaselineUsage =
+    "Usage: handoff baseline create [OPTION...] [FILE|FOLDER...] [-- FLAG...]\n"
+    "       handoff baseline update BASELINE [OPTION...] [FILE|FOLDER...] [-- FLAG...]\n"
+    "       handoff baseline diff BASELINE [OPTION...] [FILE|FOLDER...] [-- FLAG...]\n"
+    "       handoff baseline diff OLD NEW\n"
+    "\n"
+    "Lists the findings that there are, for `handoff check --baseline=FILE`; takes the fixed ones out;\n"
+    "says what is new, fixed and unchanged.\n";
+
+constexpr std::string_view kBaselineExitCodes =
+    "\nExit codes: 0 done, 1 diff: something is new, 2 usage, input or configuration, 3 internal error.\n";
 
 constexpr std::string_view kExitCodes =
     "\nExit codes: 0 nothing found, 1 findings, 2 usage, input or configuration, 3 internal error.\n"
@@ -104,6 +119,12 @@ ExitCode queue(Arguments arguments) {
   return runQueue(*options);
 }
 
+ExitCode baseline(Arguments arguments) {
+  if (std::find(arguments.begin(), arguments.end(), "--help") == arguments.end()) return runBaseline(arguments);
+  std::cout << kBaselineUsage << optionHelp(Command::kBaseline) << kBaselineExitCodes;
+  return ExitCode::kNothingFound;
+}
+
 ExitCode explain(Arguments arguments) {
   if (arguments.size() != 1)
     return usageError("explain takes the name of one rule; `handoff --list-checks` lists them");
@@ -138,9 +159,10 @@ struct Subcommand {
   ExitCode (*run)(Arguments);
 };
 
-constexpr std::array<Subcommand, 12> kCommands = {{{"check", check},
+constexpr std::array<Subcommand, 13> kCommands = {{{"check", check},
                                                {"audit", audit},
                                                {"queue", queue},
+                                               {"baseline", baseline},
                                                {"explain", explain},
                                                {"replay", replay},
                                                {"version", version},

@@ -25,7 +25,8 @@ std::string sharedFile(const CheckOptions& options) {
   for (const ReportFile& report : options.reports) paths.push_back(report.path);
   std::set<std::string> known;
   for (const std::string& path : paths)
-    if (!path.empty() && !known.insert(std::filesystem::path(path).lexically_normal().string()).second) return path;
+    if (!path.empty() && !known.insert(std::filesystem::path(path).lexically_normal().string()).second)
+      return path;
   return "";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a run of `handoff check` reads and writes beside its inputs and its report: witness jobs, the
-// baseline, further reports, exported repairs. All are opened before the analysis, so that a mistake in a path does
-// not cost its time.
+// The files that a run of `handoff check` reads and writes beside its inputs and its report: witness jobs,
+// the baseline, further reports, exported repairs. All are opened before the analysis, so that a mistake in a
+// path does not cost its time.
 #pragma once
 
 #include <fstream>

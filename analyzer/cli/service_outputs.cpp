@@ -58,7 +58,11 @@ class GithubOutput : public ServiceOutput {
 
 }  // namespace
 
-std::unique_ptr<Output> makeSarif(const OutputContext& context) { return std::make_unique<SarifOutput>(context); }
-std::unique_ptr<Output> makeGithub(const OutputContext& context) { return std::make_unique<GithubOutput>(context); }
+std::unique_ptr<Output> makeSarif(const OutputContext& context) {
+  return std::make_unique<SarifOutput>(context);
+}
+std::unique_ptr<Output> makeGithub(const OutputContext& context) {
+  return std::make_unique<GithubOutput>(context);
+}
 
 }  // namespace handoff::cli
