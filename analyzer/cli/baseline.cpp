@@ -18,7 +18,7 @@
 namespace handoff::cli {
 namespace {
 
-constexpr const char* kDefaultFile = "handoff-baseline.json";
+constexpr const char* kDefaultFile = ".handoff-baseline.json";
 
 ExitCode fail(const Error& error) {
   if (error.pos.file.empty()) std::cerr << "handoff: ";

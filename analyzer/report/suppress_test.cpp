@@ -65,7 +65,7 @@ TEST(ReadSuppressions, UnknownRuleIsReported) {
       HasSubstr(
           "no rule is called 'mising-wait' in NOLINT(handoff-mising-wait); did you mean 'missing-wait'?"));
   EXPECT_EQ(list.problems[0].pos.line, 1U);
-  EXPECT_EQ(list.problems[0].pos.column, 9U);
+  EXPECT_EQ(list.problems[0].pos.column, 10U);
 }
 
 TEST(ReadSuppressions, ALineMayHoldSeveral) {

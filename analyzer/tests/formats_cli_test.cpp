@@ -218,16 +218,16 @@ TEST_F(Formats, BaselineFromCreationToItsEnd) {
   write("a.cu", kBad);
   const CommandResult created = run("baseline create", "a.cu");
   EXPECT_EQ(created.exit_code, 0) << created.err;
-  EXPECT_THAT(created.err, HasSubstr("handoff-baseline.json: 2 findings\n"));
+  EXPECT_THAT(created.err, HasSubstr(".handoff-baseline.json: 2 findings\n"));
   EXPECT_EQ(run("baseline create", "a.cu").exit_code, 2) << "it is not overwritten";
 
-  const CommandResult known = check("--baseline=handoff-baseline.json a.cu");
+  const CommandResult known = check("--baseline=.handoff-baseline.json a.cu");
   EXPECT_EQ(known.exit_code, 0) << known.out;
   EXPECT_THAT(known.out,
               AllOf(HasSubstr("bounded: left("), HasSubstr("limit: 1 known finding of the baseline"),
                     HasSubstr("0 verified, 2 bounded"), HasSubstr(", 2 known\n")));
-  EXPECT_EQ(check("--baseline=handoff-baseline.json --require=verified a.cu").exit_code, 1);
-  const std::string log = check("--baseline=handoff-baseline.json --format=sarif a.cu").out;
+  EXPECT_EQ(check("--baseline=.handoff-baseline.json --require=verified a.cu").exit_code, 1);
+  const std::string log = check("--baseline=.handoff-baseline.json --format=sarif a.cu").out;
   EXPECT_THAT(log, AllOf(HasSubstr("\"baselineState\": \"unchanged\""),
                          Not(HasSubstr("\"baselineState\": \"new\""))));
 
@@ -237,19 +237,19 @@ TEST_F(Formats, BaselineFromCreationToItsEnd) {
       std::string(kBad).substr(third, std::string(kBad).find("void run(") - third), "right", "third");
   const std::string grown = replaced(repaired(kBad, "left"), "void run(", copy + "void run(");
   write("a.cu", replaced(grown, "  left<<<", "  third<<<1, 64>>>(in, out);\n  left<<<"));
-  const CommandResult diff = run("baseline diff", "handoff-baseline.json a.cu");
+  const CommandResult diff = run("baseline diff", ".handoff-baseline.json a.cu");
   EXPECT_EQ(diff.exit_code, 1);
   EXPECT_THAT(diff.out, AllOf(HasSubstr("new: a.cu: barrier-only-handoff in third("),
                               HasSubstr("fixed: a.cu: barrier-only-handoff in left("),
                               HasSubstr("1 new, 1 fixed, 1 unchanged\n")));
-  EXPECT_EQ(check("--baseline=handoff-baseline.json a.cu").exit_code, 1);
+  EXPECT_EQ(check("--baseline=.handoff-baseline.json a.cu").exit_code, 1);
 
-  EXPECT_EQ(run("baseline update", "handoff-baseline.json a.cu").exit_code, 0);
-  EXPECT_THAT(read("handoff-baseline.json"),
+  EXPECT_EQ(run("baseline update", ".handoff-baseline.json a.cu").exit_code, 0);
+  EXPECT_THAT(read(".handoff-baseline.json"),
               AllOf(HasSubstr("right("), Not(HasSubstr("left(")), Not(HasSubstr("third("))));
-  EXPECT_THAT(run("baseline update", "--add handoff-baseline.json a.cu").err,
+  EXPECT_THAT(run("baseline update", "--add .handoff-baseline.json a.cu").err,
               HasSubstr("2 findings, 0 removed, 1 added"));
-  EXPECT_EQ(check("--baseline=handoff-baseline.json a.cu").exit_code, 0);
+  EXPECT_EQ(check("--baseline=.handoff-baseline.json a.cu").exit_code, 0);
 }
 
 TEST_F(Formats, BaselinesAreComparedAsFiles) {
@@ -269,16 +269,16 @@ TEST_F(Formats, OnlyWhatWasCheckedCountsAsFixed) {
   write("b.cu", kBad);
   EXPECT_EQ(run("baseline create", "a.cu b.cu").exit_code, 0);
   write("a.cu", repaired(repaired(kBad, "left"), "right"));
-  EXPECT_THAT(run("baseline diff", "handoff-baseline.json a.cu").out,
+  EXPECT_THAT(run("baseline diff", ".handoff-baseline.json a.cu").out,
               HasSubstr("0 new, 2 fixed, 0 unchanged, 2 not checked\n"));
-  EXPECT_THAT(run("baseline diff", "--kernel=left handoff-baseline.json a.cu b.cu").out,
+  EXPECT_THAT(run("baseline diff", "--kernel=left .handoff-baseline.json a.cu b.cu").out,
               HasSubstr("0 new, 0 fixed, 1 unchanged, 3 not checked\n"));
   write("a.cu", "this is no C++");
-  const CommandResult broken = run("baseline update", "handoff-baseline.json a.cu b.cu");
+  const CommandResult broken = run("baseline update", ".handoff-baseline.json a.cu b.cu");
   EXPECT_EQ(broken.exit_code, 2);
-  EXPECT_THAT(broken.err, HasSubstr("handoff-baseline.json: 4 findings, 0 removed"));
+  EXPECT_THAT(broken.err, HasSubstr(".handoff-baseline.json: 4 findings, 0 removed"));
   fs::remove(folder_ / "a.cu");
-  EXPECT_THAT(run("baseline update", "handoff-baseline.json b.cu").err, HasSubstr("2 findings, 2 removed"))
+  EXPECT_THAT(run("baseline update", ".handoff-baseline.json b.cu").err, HasSubstr("2 findings, 2 removed"))
       << "the file is gone";
 }
 
