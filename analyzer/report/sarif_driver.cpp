@@ -92,8 +92,7 @@ json::Object ruleObject(const diagnose::RuleInfo& rule, const SarifOptions& opti
   if (rule.group == "perf") configuration["enabled"] = false;
   json::Object object{
       {"id", jsonText(rule.name)},
-      {"name", upperCamel(rule.name)},
-      {"shortDescription", textObject(sentence(rule.summary))},
+            {"shortDescription", textObject(sentence(rule.summary))},
       {"fullDescription", textObject(description)},
       {"help", std::move(help)},
       {"defaultConfiguration", std::move(configuration)},
@@ -101,6 +100,8 @@ json::Object ruleObject(const diagnose::RuleInfo& rule, const SarifOptions& opti
        json::Object{{"tags", json::Array{"cuda", "concurrency", jsonText(rule.group)}},
                     {"precision", level == "error" ? "very-high" : "high"},
                     {"problem.severity", jsonText(level == "note" ? "recommendation" : level)}}}};
+  // A name that is the id in other letters is against the standard.
+  if (rule.name.find('-') != std::string_view::npos) object["name"] = upperCamel(rule.name);
   if (!options.docs_uri.empty())
     object["helpUri"] = options.docs_uri + "/rules/" + std::string(rule.name) + ".md";
   return object;
@@ -112,8 +113,10 @@ json::Object sarifDriver(const SarifOptions& options) {
   json::Array rules, notices;
   for (const diagnose::RuleInfo& rule : diagnose::rules()) rules.push_back(ruleObject(rule, options));
   for (const auto& [id, text] : kNotices)
-    notices.push_back(json::Object{
-        {"id", jsonText(id)}, {"name", upperCamel(id)}, {"shortDescription", textObject(sentence(text))}});
+    notices.push_back(json::Object{{"id", jsonText(id)},
+                                   {"shortDescription", textObject(sentence(text))},
+                                   {"fullDescription", textObject(sentence(text))},
+                                   {"help", textObject("docs/verdicts.md says what limits a verdict.")}});
   json::Object driver{{"name", "handoff"},
                       {"fullName", "Handoff, a static verifier of asynchronous copies in CUDA kernels"},
                       {"rules", std::move(rules)},
