@@ -18,7 +18,7 @@
 #include "analyzer/cli/given.h"
 #include "analyzer/cli/inputs.h"
 #include "analyzer/cli/reporter.h"
-#include "analyzer/cli/witness_files.h"
+#include "analyzer/cli/run_files.h"
 
 namespace handoff::cli {
 namespace {
@@ -79,21 +79,21 @@ ExitCode exitCodeFor(const report::Totals& totals, const CheckOptions& options) 
   return ExitCode::kNothingFound;
 }
 
-ExitCode runCheck(const CheckOptions& options) {
+ExitCode runCheck(const CheckOptions& options, Output* special) {
   const Result<std::vector<std::string>> files = expandInputs(options);
   if (!files) return fail(files.error());
   const Result<Configurations> configurations = Configurations::forFiles(*files);
   if (!configurations) return fail(configurations.error());
 
-  Result<WitnessFiles> witnesses = WitnessFiles::open(options.witness_folder, options.confirm_results);
-  if (!witnesses) return fail(witnesses.error());
+  Result<RunFiles> run_files = RunFiles::open(options);
+  if (!run_files) return fail(run_files.error());
 
   std::ofstream output;
-  if (!options.output.empty()) {
+  if (!options.output.empty() && special == nullptr) {
     output.open(options.output);
     if (!output) return fail({"cannot write to the file given with --output", {options.output, 0, 0}});
   }
-  Reporter reporter(options, *witnesses, options.output.empty() ? std::cout : output);
+  Reporter reporter(options, *run_files, output.is_open() ? output : std::cout, special);
 
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(jobsFor(options, files->size())));
   std::vector<std::shared_future<std::shared_ptr<project::CheckedFile>>> results;
@@ -109,9 +109,8 @@ ExitCode runCheck(const CheckOptions& options) {
     reporter.add(std::move(*checked), settingsFor(options, configurations->of((*files)[i])));
     results[i] = {};  // a report is printed once and may be large
   }
-  const ExitCode code = reporter.finish();
   const bool is_given_right = given.reportMistakes();
-  return is_given_right ? code : std::max(code, ExitCode::kBadInput);
+  return reporter.finish(is_given_right ? ExitCode::kNothingFound : ExitCode::kBadInput);
 }
 
 }  // namespace handoff::cli

@@ -7,6 +7,7 @@
 
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/options.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/config/config.h"
 #include "analyzer/project/check_file.h"
 #include "analyzer/report/report.h"
@@ -25,7 +26,7 @@ std::vector<std::string> toolkitFolders(const CheckOptions& options);
 ExitCode exitCodeFor(const report::Totals& totals, const CheckOptions& options);
 
 /// The whole command; prints to standard output or --output, failures also to standard error when those are
-/// not what a person reads.
-ExitCode runCheck(const CheckOptions& options);
+/// not what a person reads. `special` takes the files in place of the format that `options` name.
+ExitCode runCheck(const CheckOptions& options, Output* special = nullptr);
 
 }  // namespace handoff::cli

@@ -2,6 +2,7 @@
 // The command line: picks the subcommand, and turns crashes into exit code 3.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/cli/audit.h"
+#include "analyzer/cli/baseline.h"
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/explain.h"
@@ -60,6 +62,11 @@ ExitCode queue(Arguments arguments) {
   if (!options) return usageError(options.error().message);
   if (options->wants_help) return printHelp("queue");
   return runQueue(*options);
+}
+
+ExitCode baseline(Arguments arguments) {
+  const bool wants_help = std::find(arguments.begin(), arguments.end(), "--help") != arguments.end();
+  return wants_help ? printHelp("baseline") : runBaseline(arguments);
 }
 
 ExitCode explain(Arguments arguments) {

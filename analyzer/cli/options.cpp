@@ -164,7 +164,38 @@ std::string setFormat(CheckOptions& options, std::string_view value) {
   return setNamed(options.format, value, choices);
 }
 
-std::string setAuditFormat(CheckOptions& options, std::string_view value) {
+std::string addReport(CheckOptions& options, std::string_view value) {
+  const std::size_t colon = value.find(':');
+  if (colon == std::string_view::npos || colon + 1 == value.size())
+    return quoted(value) + " has no file; write it as sarif:handoff.sarif";
+  CheckOptions parsed;
+  if (std::string wrong = setFormat(parsed, value.substr(0, colon)); !wrong.empty()) return wrong;
+  options.reports.push_back({parsed.format, std::string(value.substr(colon + 1))});
+  return "";
+}
+
+std::string setBaseline(CheckOptions& options, std::string_view value) {
+  options.baseline = value;
+  return "";
+}
+
+std::string setExportFixes(CheckOptions& options, std::string_view value) {
+  options.export_fixes = value;
+  return "";
+}
+
+std::string setSuppressed(CheckOptions& options, std::string_view value) {
+  static constexpr std::array<Named<bool>, 2> kChoices = {{{"include", false}, {"omit", true}}};
+  return setNamed(options.omits_suppressed, value, kChoices);
+}
+
+std::string setAdd(CheckOptions& options, std::string_view) {
+  options.adds_to_baseline = true;
+  return "";
+}
+
+/// Of audit and baseline.
+std::string setPlainFormat(CheckOptions& options, std::string_view value) {
   const std::array<Named<std::string>, 2> choices = {{{"text", "text"}, {"json", "json"}}};
   return setNamed(options.format, value, choices);
 }

@@ -25,6 +25,11 @@ struct QueueOptions {
   bool makes_page = false;
 };
 
+/// One more report of the same run.
+struct ReportFile {
+  std::string format, path;
+};
+
 struct CheckOptions {
   std::vector<std::string> inputs;  ///< files and folders as given
   frontend::Options frontend;
@@ -39,6 +44,11 @@ struct CheckOptions {
   std::string witness_folder;   ///< empty: no jobs
   std::string confirm_results;  ///< a file of handoff-confirm; empty: none
   std::string output;  ///< empty: standard output
+  std::vector<ReportFile> reports;  ///< of --report
+  std::string baseline;             ///< findings that are known; empty: none
+  std::string export_fixes;         ///< a file for the repairs; empty: none
+  bool omits_suppressed = false;
+  bool adds_to_baseline = false;  ///< `baseline update` only
   Requirement require = Requirement::kNone;
   Color color = Color::kAuto;
   unsigned jobs = 0;  ///< 0: one a processor
@@ -53,7 +63,17 @@ struct CheckOptions {
 };
 
 /// Which commands have an option.
-enum class Command : std::uint8_t { kCheck = 1, kAudit = 2, kQueue = 4, kCheckAndAudit = 3, kAll = 7 };
+enum class Command : std::uint8_t {
+  kCheck = 1,
+  kAudit = 2,
+  kQueue = 4,
+  kBaseline = 8,
+  kCheckAndAudit = kCheck | kAudit,
+  kCheckAndBaseline = kCheck | kBaseline,
+  kAuditAndBaseline = kAudit | kBaseline,
+  kCheckAuditAndBaseline = kCheckAndAudit | kBaseline,
+  kAll = kCheckAuditAndBaseline | kQueue,
+};
 
 struct OptionInfo {
   std::string_view name;   ///< with its dashes

@@ -17,7 +17,7 @@ class TextOutput : public Output {
  public:
   explicit TextOutput(const OutputContext& context)
       : context_(context),
-        text_{usesColor(context.options), context.options.is_quiet, context.options.show_stats} {}
+        text_{usesColor(context.options) && !context.is_extra, context.options.is_quiet, context.options.show_stats} {}
 
   void add(report::FileReport file) override {
     context_.out << report::renderText(file, context_.paths, context_.sources, text_) << std::flush;
@@ -56,18 +56,19 @@ std::unique_ptr<Output> make(const OutputContext& context) {
 constexpr FormatInfo kFormats[] = {
     {"text", make<TextOutput>},
     {"json", make<JsonOutput>},
+    {"sarif", makeSarif},
+    {"github", makeGithub},
 };
 
 }  // namespace
 
 std::span<const FormatInfo> formats() { return kFormats; }
 
-std::unique_ptr<Output> makeOutput(const OutputContext& context) {
-  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats), [&](const FormatInfo& info) {
-    return info.name == context.options.format;
-  });
-  HANDOFF_CHECK(format != std::end(kFormats));
-  return format->make(context);
+std::unique_ptr<Output> makeOutput(const std::string& format, const OutputContext& context) {
+  const auto info = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                 [&](const FormatInfo& row) { return row.name == format; });
+  HANDOFF_CHECK(info != std::end(kFormats));
+  return info->make(context);
 }
 
 }  // namespace handoff::cli

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analyzer/cli/options.h"
+#include "analyzer/report/baseline.h"
 #include "analyzer/report/paths.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/source_lines.h"
@@ -17,9 +18,11 @@ namespace handoff::cli {
 /// What every format may need; outlives it.
 struct OutputContext {
   const CheckOptions& options;
-  std::ostream& out;  ///< standard output, or the file of --output
+  std::ostream& out;  ///< standard output, or the file of --output or of --report
   const report::Paths& paths;
   report::SourceLines& sources;
+  const report::Baseline* baseline = nullptr;  ///< that of --baseline
+  bool is_extra = false;                       ///< a --report beside the one that people look at
 };
 
 class Output {
@@ -39,6 +42,11 @@ struct FormatInfo {
 };
 
 std::span<const FormatInfo> formats();
-std::unique_ptr<Output> makeOutput(const OutputContext& context);
+/// `format`: a name of formats().
+std::unique_ptr<Output> makeOutput(const std::string& format, const OutputContext& context);
+
+/// Formats for services that show findings beside the code.
+std::unique_ptr<Output> makeSarif(const OutputContext& context);
+std::unique_ptr<Output> makeGithub(const OutputContext& context);
 
 }  // namespace handoff::cli

@@ -34,22 +34,29 @@ std::string shortfall(const diagnose::KernelReport& kernel, const report::Paths&
 
 }  // namespace
 
-Reporter::Reporter(const CheckOptions& options, WitnessFiles& witnesses, std::ostream& out)
+Reporter::Reporter(const CheckOptions& options, RunFiles& files, std::ostream& out, Output* output)
     : options_(options),
-      witnesses_(witnesses),
+      files_(files),
       out_(out),
       paths_(std::filesystem::current_path().string(), toolkitFolders(options)),
-      output_(makeOutput({options_, out_, paths_, sources_})) {}
+      own_output_(output != nullptr
+                      ? nullptr
+                      : makeOutput(options.format, {options_, out_, paths_, sources_, files.baseline()})),
+      output_(output != nullptr ? output : own_output_.get()) {
+  files_.start(paths_, sources_);
+}
 
 void Reporter::add(project::CheckedFile checked, const project::Settings& settings) {
   report::FileReport& file = checked.report;
   const std::size_t weight = weightOf(file);
   has_internal_ |= checked.is_internal;
   project::filterReport(file, settings, paths_, sources_);
-  if (witnesses_.isWanted()) addWitnesses(file);
+  if (files_.baseline() != nullptr) report::applyBaseline(file, *files_.baseline(), paths_);
+  if (files_.witnesses().isWanted()) addWitnesses(file);
   end_.totals.add(file);
   for (const diagnose::KernelReport& kernel : file.kernels)
     if (kernel.verdict != diagnose::Verdict::kVerified) shortfalls_.push_back(shortfall(kernel, paths_));
+  files_.add(file, paths_, sources_);
   if (options_.applies_fixes) fix(file, weight, settings);
 
   const bool is_seen = output_->isForPeople() && options_.output.empty();
@@ -63,16 +70,22 @@ void Reporter::addUnchecked(const std::string& file) {
   end_.unchecked_files.push_back(paths_.shorten(file));
 }
 
-ExitCode Reporter::finish() {
+ExitCode Reporter::finish(ExitCode at_least) {
+  const ExitCode found = has_internal_ ? ExitCode::kInternal : exitCodeFor(end_.totals, options_);
+  ExitCode code = std::max({found, at_least, has_failed_write_ ? ExitCode::kBadInput : ExitCode::kNothingFound});
+  end_.exit_code = static_cast<int>(code);
   output_->finish(end_);
   out_.flush();
+  for (const Error& error : files_.finish(end_)) {
+    code = std::max(code, ExitCode::kBadInput);
+    std::cerr << toString(error) << "\n";
+  }
   printFailures();
   if (!out_) {
+    code = std::max(code, ExitCode::kBadInput);
     std::cerr << "handoff: error: cannot write the report\n";
-    return ExitCode::kBadInput;
   }
-  const ExitCode code = has_internal_ ? ExitCode::kInternal : exitCodeFor(end_.totals, options_);
-  return has_failed_write_ ? std::max(code, ExitCode::kBadInput) : code;
+  return code;
 }
 
 void Reporter::printFailures() {
@@ -84,7 +97,7 @@ void Reporter::printFailures() {
 }
 
 void Reporter::addWitnesses(report::FileReport& file) {
-  const Result<unsigned> done = witnesses_.add(file, paths_);
+  const Result<unsigned> done = files_.witnesses().add(file, paths_);
   if (done) return;
   has_failed_write_ = true;
   std::cerr << toString(done.error()) << "\n";

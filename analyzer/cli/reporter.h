@@ -10,7 +10,7 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/options.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/cli/witness_files.h"
+#include "analyzer/cli/run_files.h"
 #include "analyzer/project/check_file.h"
 
 namespace handoff::cli {
@@ -18,13 +18,14 @@ namespace handoff::cli {
 /// Used by one thread, with the files in the order in which they are to be reported.
 class Reporter {
  public:
-  /// All of them outlive the reporter.
-  Reporter(const CheckOptions& options, WitnessFiles& witnesses, std::ostream& out);
+  /// All of them outlive the reporter. `output`: in place of the one that --format names.
+  Reporter(const CheckOptions& options, RunFiles& files, std::ostream& out, Output* output = nullptr);
 
   void add(project::CheckedFile checked, const project::Settings& settings);
   /// For files that an interrupted run did not come to.
   void addUnchecked(const std::string& file);
-  ExitCode finish();
+  /// `at_least`: what is known to have gone wrong beside the files.
+  ExitCode finish(ExitCode at_least = ExitCode::kNothingFound);
 
  private:
   void addWitnesses(report::FileReport& file);
@@ -32,11 +33,12 @@ class Reporter {
   void printFailures();
 
   const CheckOptions& options_;
-  WitnessFiles& witnesses_;
+  RunFiles& files_;
   std::ostream& out_;
   report::Paths paths_;
   report::SourceLines sources_;
-  std::unique_ptr<Output> output_;
+  std::unique_ptr<Output> own_output_;
+  Output* output_;
   report::RunEnd end_;
   std::vector<std::string> shortfalls_;  ///< of kernels that are not verified
   bool has_internal_ = false, has_failed_write_ = false;

@@ -84,6 +84,7 @@ struct Finding {
   std::vector<Related> related;
   Witness witness;
   std::optional<Repair> repair;
+  std::string fingerprint{};  ///< the same from run to run (report/fingerprint.h); empty before it was made
   /// A phase met too early: what a missing or a wrong wait leads to, and then not worth a finding of its own.
   bool may_follow = false;
   /// The first of two accesses has the data in flight: a use that came after it without a wait, and no consequence.

@@ -5,6 +5,7 @@
 
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/project/check_file.h"
+#include "analyzer/report/fingerprint.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/report/suppress.h"
 
@@ -49,6 +50,7 @@ bool isAdvice(std::string_view rule) {
 void filterReport(report::FileReport& file, const Settings& settings, const report::Paths& paths,
                   report::SourceLines& sources) {
   const report::GlobList checks(settings.checks);
+  report::addFingerprints(file, paths, sources);
   for (diagnose::KernelReport& kernel : file.kernels) {
     if (settings.explore.any_launch)
       for (diagnose::Finding& finding : kernel.findings) finding.is_for_other_launches = false;

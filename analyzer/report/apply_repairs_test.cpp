@@ -29,15 +29,23 @@ std::string applied(const std::string& text, const std::vector<Finding>& finding
 
 TEST(ApplyRepairs, EachKindOfChange) {
   const std::string text = "one\ntwo\nthree\n";
-  EXPECT_EQ(applied(text, {findingWith({change(Kind::kInsertBefore, 2, "two", "new")})}), "one\nnew\ntwo\nthree\n");
-  EXPECT_EQ(applied(text, {findingWith({change(Kind::kInsertAfter, 2, "two", "a\nb")})}), "one\ntwo\na\nb\nthree\n");
+  EXPECT_EQ(applied(text, {findingWith({change(Kind::kInsertBefore, 2, "two", "new")})}),
+            "one\nnew\ntwo\nthree\n");
+  EXPECT_EQ(applied(text, {findingWith({change(Kind::kInsertAfter, 2, "two", "a\nb")})}),
+            "one\ntwo\na\nb\nthree\n");
   EXPECT_EQ(applied(text, {findingWith({change(Kind::kReplace, 2, "two", "2")})}), "one\n2\nthree\n");
   EXPECT_EQ(applied(text, {findingWith({change(Kind::kDelete, 2, "two", "")})}), "one\nthree\n");
 }
 
 TEST(ApplyRepairs, LineEndsStay) {
-  EXPECT_EQ(applied("one\r\ntwo", {findingWith({change(Kind::kInsertBefore, 1, "one", "new")})}), "new\r\none\r\ntwo");
-  EXPECT_EQ(applied("one\ntwo", {findingWith({change(Kind::kInsertAfter, 2, "two", "new")})}), "one\ntwo\nnew\n");
+  EXPECT_EQ(applied("one\r\ntwo", {findingWith({change(Kind::kInsertBefore, 1, "one", "new")})}),
+            "new\r\none\r\ntwo");
+  EXPECT_EQ(applied("one\r\ntwo\r\n", {findingWith({change(Kind::kReplace, 1, "one", "a\nb")})}),
+            "a\r\nb\r\ntwo\r\n");
+  EXPECT_EQ(applied("one\ntwo", {findingWith({change(Kind::kInsertBefore, 2, "two", "new")})}),
+            "one\nnew\ntwo");
+  EXPECT_EQ(applied("one\ntwo", {findingWith({change(Kind::kInsertAfter, 2, "two", "new")})}),
+            "one\ntwo\nnew\n");
 }
 
 TEST(ApplyRepairs, SharedRepairIsAppliedOnce) {
@@ -50,16 +58,18 @@ TEST(ApplyRepairs, SharedRepairIsAppliedOnce) {
 }
 
 TEST(ApplyRepairs, OfTwoForOneLineTheFirstIsAppliedWhole) {
-  const auto result = applyRepairs("one\ntwo\n", "a.cu",
-                                   {findingWith({change(Kind::kReplace, 1, "one", "1")}),
-                                    findingWith({change(Kind::kReplace, 1, "one", "I"), change(Kind::kDelete, 2, "two", "")})});
+  const auto result = applyRepairs(
+      "one\ntwo\n", "a.cu",
+      {findingWith({change(Kind::kReplace, 1, "one", "1")}),
+       findingWith({change(Kind::kReplace, 1, "one", "I"), change(Kind::kDelete, 2, "two", "")})});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->text, "1\ntwo\n");
   EXPECT_EQ(result->left, 1U);
 }
 
 TEST(ApplyRepairs, ChangedLineIsAnError) {
-  const auto result = applyRepairs("one\nedited\n", "a.cu", {findingWith({change(Kind::kDelete, 2, "two", "")})});
+  const auto result =
+      applyRepairs("one\nedited\n", "a.cu", {findingWith({change(Kind::kDelete, 2, "two", "")})});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().pos.line, 2U);
 }

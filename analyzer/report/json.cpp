@@ -7,6 +7,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "analyzer/report/groups.h"
+#include "analyzer/report/json_text.h"
 #include "analyzer/report/text_writer.h"
 
 namespace handoff::report {
@@ -16,12 +17,7 @@ namespace json = llvm::json;
 
 constexpr std::int64_t kFormatVersion = 1;
 
-/// A copy, since a json::Value made of a StringRef only refers to it. JSON text must be UTF-8; names out of
-/// PTX and paths need not be.
-json::Value text(std::string_view value) {
-  const llvm::StringRef ref(value.data(), value.size());
-  return json::Value(json::isUTF8(ref) ? ref.str() : json::fixUTF8(ref));
-}
+json::Value text(std::string_view value) { return jsonText(value); }
 
 void addPosition(json::Object& object, const SourcePos& pos, const Paths& paths) {
   object["file"] = text(pos.file.empty() ? std::string() : paths.shorten(pos.file));
@@ -86,6 +82,7 @@ json::Object findingObject(const diagnose::Finding& finding, std::uint32_t group
                       {"severity", text(toString(finding.severity))},
                       {"message", text(finding.message)},
                       {"group", static_cast<std::int64_t>(group)},
+                      {"fingerprint", text(finding.fingerprint)},
                       {"for_other_launches", finding.is_for_other_launches},
                       {"stack", stackArray(finding.stack, paths)},
                       {"related", std::move(related)},
@@ -128,6 +125,18 @@ json::Object kernelObject(const diagnose::KernelReport& kernel, const std::vecto
   return object;
 }
 
+/// A finding that is not reported: group 0, with what took it out.
+json::Object setAsideObject(const SetAside& item, const FileReport& file, const Paths& paths) {
+  static constexpr std::string_view kBy[] = {"comment", "config", "baseline"};
+  json::Object object{{"by", text(kBy[static_cast<std::size_t>(item.by)])},
+                      {"spelling", text(item.spelling)},
+                      {"reason", text(item.reason)},
+                      {"kernel", text(file.kernels[item.kernel].name)},
+                      {"finding", findingObject(item.finding, 0, paths)}};
+  addPosition(object, item.pos, paths);
+  return object;
+}
+
 json::Object errorObject(const Error& error, const Paths& paths) {
   json::Object object{{"message", text(error.message)}};
   addPosition(object, error.pos, paths);
@@ -135,15 +144,17 @@ json::Object errorObject(const Error& error, const Paths& paths) {
 }
 
 json::Object fileObject(const FileReport& file, const Paths& paths, const JsonOptions& options) {
-  json::Array kernels, notes, more_errors;
+  json::Array kernels, set_aside, notes, more_errors;
   const GroupIds groups = groupFindings(file, paths);
   for (std::size_t i = 0; i < file.kernels.size(); ++i)
     kernels.push_back(kernelObject(file.kernels[i], groups[i], paths, options));
+  for (const SetAside& item : file.set_aside) set_aside.push_back(setAsideObject(item, file, paths));
   for (const Error& error : file.more_errors) more_errors.push_back(errorObject(error, paths));
   for (const Error& note : file.notes) notes.push_back(errorObject(note, paths));
   json::Object object{{"path", text(file.path)},
                       {"frontend", text(file.frontend)},
                       {"kernels", std::move(kernels)},
+                      {"set_aside", std::move(set_aside)},
                       {"more_errors", std::move(more_errors)},
                       {"notes", std::move(notes)}};
   object["error"] = file.error ? json::Value(errorObject(*file.error, paths)) : json::Value(nullptr);

@@ -15,10 +15,19 @@ bool isBelow(std::string_view file, std::string_view dir) {
   return file.size() > dir.size() && file.starts_with(dir) && file[dir.size()] == '/';
 }
 
+std::string repositoryRoot(const std::string& working_dir) {
+  for (std::filesystem::path dir = working_dir; !dir.empty(); dir = dir.parent_path()) {
+    std::error_code failed;
+    if (std::filesystem::exists(dir / ".git", failed)) return dir.generic_string();
+    if (dir == dir.parent_path()) break;
+  }
+  return working_dir;
+}
+
 }  // namespace
 
 Paths::Paths(std::string working_dir, std::vector<std::string> system_dirs)
-    : working_dir_(normalise(working_dir)) {
+    : working_dir_(normalise(working_dir)), root_(repositoryRoot(working_dir_)) {
   for (const std::string& dir : system_dirs) {
     std::string normal = normalise(dir);
     while (normal.ends_with('/')) normal.pop_back();
@@ -65,6 +74,12 @@ std::string Paths::shorten(std::string_view file) const {
   const std::string normal = normalise(file);
   if (!working_dir_.empty() && isBelow(normal, working_dir_)) return normal.substr(working_dir_.size() + 1);
   return normal;
+}
+
+std::string Paths::fromRoot(std::string_view file) const {
+  if (file.empty()) return "";
+  const std::string normal = normalise((std::filesystem::path(working_dir_) / file).generic_string());
+  return isBelow(normal, root_) ? normal.substr(root_.size() + 1) : normal;
 }
 
 }  // namespace handoff::report

@@ -32,8 +32,14 @@ class Paths {
   /// The path as it is printed: normalised, relative to the working directory where it lies below it.
   std::string shorten(std::string_view file) const;
 
+  /// The path as other programs and other machines know it: relative to the root of the repository, which is the
+  /// nearest folder from the working directory upwards that holds `.git`, or else the working directory itself.
+  /// A file outside of it keeps its absolute path.
+  std::string fromRoot(std::string_view file) const;
+  const std::string& root() const { return root_; }
+
  private:
-  std::string working_dir_;
+  std::string working_dir_, root_;
   std::vector<std::string> system_dirs_;
 };
 

@@ -63,6 +63,7 @@ void Totals::add(const FileReport& file) {
   if (file.kernels.empty()) ++files_without_kernel;
   const std::uint32_t unchecked_before = unchecked;
   for (const diagnose::KernelReport& kernel : file.kernels) countKernel(*this, kernel);
+  for (const SetAside& item : file.set_aside) ++(item.by == SetAside::By::kBaseline ? known : silenced);
   if (!file.kernels.empty() && unchecked - unchecked_before == file.kernels.size()) ++files_unchecked;
 }
 

@@ -12,10 +12,26 @@
 
 namespace handoff::report {
 
+/// A finding that was taken out of the report, and why. It is remembered, so that nothing vanishes silently.
+struct SetAside {
+  enum class By : std::uint8_t {
+    kComment,   ///< a NOLINT comment
+    kConfig,    ///< a suppression of .handoff.yaml
+    kBaseline,  ///< it was there before
+  };
+  std::size_t kernel = 0;  ///< number in FileReport::kernels
+  diagnose::Finding finding;
+  By by = By::kComment;
+  std::string spelling;  ///< what takes it out, as written: "NOLINT(handoff-hang)"; empty for a baseline
+  std::string reason;    ///< what the user says about it; may be empty
+  SourcePos pos;         ///< of the comment or the entry; unknown for a baseline
+};
+
 struct FileReport {
   std::string path;      ///< as the user named it
   std::string frontend;  ///< "clang", "nvcc", "ptx"; empty when the file could not be loaded
   std::vector<diagnose::KernelReport> kernels;
+  std::vector<SetAside> set_aside;  ///< in the order of the kernels
   std::vector<Error> notes;        ///< what the user should know about this input; no failure
   std::optional<Error> error;      ///< why the file could not be loaded
   std::vector<Error> more_errors;  ///< after `error`: what else is wrong with it
@@ -33,6 +49,7 @@ struct Totals {
   std::uint32_t verified = 0, bounded = 0, violations = 0, unchecked = 0;
   std::uint32_t errors = 0, warnings = 0, possible = 0, notes = 0;  ///< findings by severity
   std::uint32_t for_other_launches = 0;                             ///< findings that are not among them
+  std::uint32_t silenced = 0, known = 0;  ///< taken out by comments and configuration, and by a baseline
 
   void add(const FileReport& file);
 };
@@ -40,6 +57,7 @@ struct Totals {
 /// What is known once all files have been read.
 struct RunEnd {
   Totals totals;
+  int exit_code = 0;                         ///< of the process
   bool is_interrupted = false;               ///< by the user: what is reported is not all
   std::vector<std::string> unchecked_files;  ///< that an interrupted run did not come to, or not to the end of
 };

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace handoff::report {
@@ -15,31 +16,33 @@ std::string absolute(const std::string& file) {
   return std::filesystem::absolute(file, failed).lexically_normal().string();
 }
 
-std::vector<std::string> readLines(std::istream& stream) {
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    lines.push_back(line);
-  }
-  return lines;
-}
-
 }  // namespace
 
 void SourceLines::show(const std::string& file, const std::string& text) {
   shown_[absolute(file)] = text;
+  texts_.clear();
   files_.clear();
+}
+
+const std::string& SourceLines::text(const std::string& file) {
+  const auto [entry, is_new] = texts_.try_emplace(file);
+  if (!is_new) return entry->second;
+  if (const auto shown = shown_.empty() ? shown_.end() : shown_.find(absolute(file)); shown != shown_.end()) {
+    entry->second = shown->second;
+  } else {
+    std::ifstream stream(file, std::ios::binary);
+    entry->second.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  }
+  return entry->second;
 }
 
 const std::vector<std::string>& SourceLines::lines(const std::string& file) {
   const auto [entry, is_new] = files_.try_emplace(file);
   if (!is_new) return entry->second;
-  if (const auto shown = shown_.empty() ? shown_.end() : shown_.find(absolute(file)); shown != shown_.end()) {
-    std::istringstream stream(shown->second);
-    entry->second = readLines(stream);
-  } else {
-    std::ifstream stream(file);
-    entry->second = readLines(stream);
+  std::istringstream stream(text(file));
+  for (std::string line; std::getline(stream, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    entry->second.push_back(line);
   }
   return entry->second;
 }

@@ -19,8 +19,11 @@ class SourceLines {
   std::string_view line(const std::string& file, std::uint32_t number);
   /// All lines; empty when the file cannot be read.
   const std::vector<std::string>& lines(const std::string& file);
+  /// The whole file as it is; empty when it cannot be read.
+  const std::string& text(const std::string& file);
 
  private:
+  std::map<std::string, std::string> texts_;
   std::map<std::string, std::vector<std::string>> files_;
   std::map<std::string, std::string> shown_;  ///< by absolute path
 };

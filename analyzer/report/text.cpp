@@ -280,6 +280,8 @@ std::string renderSummary(const Totals& totals, const TextOptions& options) {
           plural(totals.notes, "note");
   if (totals.for_other_launches != 0)
     text += ", " + std::to_string(totals.for_other_launches) + " for other launches";
+  if (totals.silenced != 0) text += ", " + std::to_string(totals.silenced) + " silenced";
+  if (totals.known != 0) text += ", " + std::to_string(totals.known) + " known";
   return text + "\n";
 }
 

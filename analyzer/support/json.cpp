@@ -138,6 +138,8 @@ namespace {
 
 constexpr unsigned kMaxDepth = 64;
 
+}  // namespace
+
 class Parser {
  public:
   Parser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
@@ -160,6 +162,11 @@ class Parser {
       line += text_[i] == '\n' ? 1 : 0;
     }
     return {name_, line, column};
+  }
+  /// Looks at every character once, since the parser never goes back.
+  std::uint32_t lineHere() {
+    for (; counted_ < at_; ++counted_) lines_ += text_[counted_] == '\n' ? 1 : 0;
+    return lines_;
   }
   bool fail(const char* why) {
     if (error_.empty()) error_ = why;
@@ -185,6 +192,13 @@ class Parser {
     skipSpace();
     if (depth > kMaxDepth) return fail("the nesting is too deep");
     if (at_ >= text_.size()) return fail("the text ends too early");
+    const std::uint32_t line = lineHere();
+    if (!parseBare(value, depth)) return false;
+    value.line_ = line;
+    return true;
+  }
+
+  bool parseBare(Value& value, unsigned depth) {
     switch (text_[at_]) {
       case '{':
         return parseObject(value, depth);
@@ -301,10 +315,10 @@ class Parser {
   std::string_view text_;
   const std::string& name_;
   std::size_t at_ = 0;
+  std::size_t counted_ = 0;  ///< characters up to which line ends were counted
+  std::uint32_t lines_ = 1;
   std::string error_;
 };
-
-}  // namespace
 
 Result<Value> parse(std::string_view text, const std::string& name) { return Parser(text, name).run(); }
 

@@ -55,8 +55,13 @@ class Value {
   std::int64_t integer(std::int64_t fallback = 0) const;
   bool boolean(bool fallback = false) const;
 
+  /// The line in which a parsed value begins, from 1; 0 for one that was built.
+  std::uint32_t line() const { return line_; }
+
  private:
   friend void append(std::string& out, const Value& value, unsigned indent);
+  friend class Parser;
+  std::uint32_t line_ = 0;
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> data_;
 };
 
