@@ -17,6 +17,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/explain.h"
 #include "analyzer/cli/generate.h"
+#include "analyzer/cli/mutate.h"
 #include "analyzer/cli/options.h"
 #include "analyzer/cli/queue.h"
 #include "analyzer/cli/replay.h"
@@ -55,6 +56,13 @@ ExitCode audit(Arguments arguments) {
   if (!options) return usageError(options.error().message);
   if (options->wants_help) return printHelp("audit");
   return runAudit(*options);
+}
+
+ExitCode mutate(Arguments arguments) {
+  const Result<CheckOptions> options = parseCheckOptions(arguments, Command::kMutate);
+  if (!options) return usageError(options.error().message);
+  if (options->wants_help) return printHelp("mutate");
+  return runMutate(*options);
 }
 
 ExitCode queue(Arguments arguments) {

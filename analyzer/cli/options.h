@@ -68,12 +68,12 @@ enum class Command : std::uint8_t {
   kAudit = 2,
   kQueue = 4,
   kBaseline = 8,
-  kCheckAndAudit = kCheck | kAudit,
-  kCheckAndBaseline = kCheck | kBaseline,
-  kAuditAndBaseline = kAudit | kBaseline,
-  kCheckAuditAndBaseline = kCheckAndAudit | kBaseline,
-  kAll = kCheckAuditAndBaseline | kQueue,
+  kMutate = 16,
+  kAll = 31,
 };
+constexpr Command operator|(Command a, Command b) {
+  return static_cast<Command>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
 
 struct OptionInfo {
   std::string_view name;   ///< with its dashes

@@ -20,6 +20,8 @@ struct Change {
     kSetOperand,                  ///< operand number `operand` becomes `value`
     kFlipOperand,                 ///< ... becomes itself xor 1
     kCapOperand,                  ///< ... becomes the smaller of itself and `value`
+    kAddToOperand,                ///< ... becomes itself plus `value`; an address moves by so many bytes
+    kDropGuard, kNegateGuard,     ///< the instruction is for all threads, for those that did not execute it
     kPhaseBit,                    ///< ... becomes a bit, one for each mbarrier, that starts at `value` and flips behind the statement
     kSetOpcode,                   ///< `opcode` with the operands that are there
     kReplace,                     ///< `opcode` with `operands`

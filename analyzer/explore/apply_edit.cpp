@@ -258,6 +258,18 @@ class Applier {
       case Change::Kind::kCapOperand:
         if (!hasOperand() || !asValue()) return false;
         return compute(at, change.operand, "min.u32", change.value);
+      case Change::Kind::kAddToOperand:
+        if (!hasOperand()) return false;
+        if (instruction.operands[change.operand].kind == ptx::Operand::Kind::kAddress) {
+          instruction.operands[change.operand].imm += change.value;
+          return true;
+        }
+        return asValue() && compute(at, change.operand, "add.s32", change.value);
+      case Change::Kind::kDropGuard: instruction.guard.reset(); return true;
+      case Change::Kind::kNegateGuard:
+        if (!instruction.guard) return false;
+        instruction.guard->is_negated = !instruction.guard->is_negated;
+        return true;
       case Change::Kind::kPhaseBit: return hasOperand() && asValue() && keepPhase(at, change);
       case Change::Kind::kSetOpcode:
         instruction.opcode = change.opcode;
@@ -360,7 +372,7 @@ class Applier {
   bool compute(std::uint32_t at, std::uint32_t operand, const char* opcode, std::int64_t value) {
     ptx::Operand& old = instructions()[at].operands[operand];
     if (old.kind == ptx::Operand::Kind::kImmediate) {
-      old.imm = opcode[0] == 'x' ? old.imm ^ value : std::min(old.imm, value);
+      old.imm = opcode[0] == 'x' ? old.imm ^ value : opcode[0] == 'a' ? old.imm + value : std::min(old.imm, value);
       return true;
     }
     const ptx::RegId fresh = freshRegister(ptx::Type::kB32, "%changed");

@@ -120,6 +120,9 @@ class Fixer {
       case Change::Kind::kMapOperand: return mapOperand(change);
       case Change::Kind::kSplitCopy: return splitCopy(change);
       case Change::Kind::kInsertTaken: return insertTaken(change);
+      case Change::Kind::kAddToOperand:
+      case Change::Kind::kDropGuard:
+      case Change::Kind::kNegateGuard: return false;  // of mutants; no repair has them
       case Change::Kind::kWaitBefore:
       case Change::Kind::kWaitAfter: {
         const auto wait = operands_.waitFor(change.to, change.operand, change.opcode, change.value, lineOf(change.at));
