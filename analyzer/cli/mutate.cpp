@@ -16,7 +16,6 @@
 #include "analyzer/cli/given.h"
 #include "analyzer/cli/inputs.h"
 #include "analyzer/mutate/score.h"
-#include "analyzer/ptx/printer.h"
 #include "analyzer/report/paths.h"
 #include "analyzer/support/json.h"
 

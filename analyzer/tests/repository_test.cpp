@@ -52,10 +52,11 @@ TEST(Layering, FoldersIncludeOnlyWhatLiesBelow) {
       {"explore", {"witness", "diagnose", "machine", "ptx", "symbolic", "frontend", "support"}},
       {"audit", {"explore", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
       {"lab", {"audit", "explore", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
+      {"mutate", {"explore", "diagnose", "machine", "ptx", "frontend", "support"}},
       {"report", {"audit", "diagnose", "support"}},
       {"config", {"support"}},
       {"project", {"config", "report", "audit", "explore", "diagnose", "frontend", "support"}},
-      {"cli", {"project", "config", "report", "lab", "audit", "explore", "witness", "diagnose", "frontend", "support"}},
+      {"cli", {"project", "config", "report", "lab", "mutate", "audit", "explore", "witness", "diagnose", "frontend", "support"}},
   };
   for (const std::string& file : filesBelow("analyzer", kSources)) {
     const auto folder = allowed.find(folderOf(file));

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which mutants a kernel has, and what becomes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "analyzer/mutate/reads_from.h"
+#include "analyzer/mutate/score.h"
+#include "analyzer/test_support/ptx_kernel.h"
+
+namespace handoff::mutate {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<KernelScore> scoresOf(const std::string& statements, std::vector<std::string> launches = {"block=64 grid=1 k_param_2=4"}) {
+  frontend::Unit unit;
+  unit.producer = frontend::Producer::kPtxFile;
+  unit.module = std::move(*test::parseModule(test::kernelText(statements)));
+  explore::Options options;
+  options.launches = std::move(launches);
+  return score(unit, options, [](std::vector<std::function<void()>> jobs) {
+    for (const std::function<void()>& job : jobs) job();
+  });
+}
+
+/// "drop-wait: killed".
+std::vector<std::string> fatesOf(const std::string& statements) {
+  std::vector<std::string> fates;
+  for (const KernelScore& kernel : scoresOf(statements)) {
+    EXPECT_EQ(kernel.skipped, "");
+    for (const Scored& scored : kernel.mutants)
+      fates.push_back(std::string(operators()[scored.mutant.op].name) + ": " + std::string(toString(scored.fate)));
+  }
+  return fates;
+}
+
+std::set<std::string> operatorsAt(const std::string& statements) {
+  const test::Ran ran = test::run(statements);
+  const explore::SourceText text({});
+  const explore::Statements copies(ran.program, "", text);
+  const ptx::Cfg cfg(ran.program.function);
+  std::set<std::string> names;
+  for (const Mutant& mutant : mutantsOf({ran.program, copies, cfg, {}})) names.insert(std::string(operators()[mutant.op].name));
+  return names;
+}
+
+const std::string kHandOver = std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kReadOther;
+
+TEST(Score, EveryStepOfAHandOverIsNeeded) {
+  EXPECT_THAT(fatesOf(kHandOver), ElementsAre("drop-commit: killed", "early-commit: killed", "drop-wait: killed", "weaken-wait: killed",
+                                              "late-wait: killed", "drop-barrier: killed", "warp-barrier: killed",
+                                              "move-barrier: killed", "move-barrier: killed"));
+}
+
+TEST(Score, OneOfTwoBarriersInARowIsNot) {
+  EXPECT_THAT(fatesOf(std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kSync + test::kReadOther),
+              Contains("drop-barrier: equivalent").Times(2));
+}
+
+TEST(Score, AMutantWithoutRacesWhoseReadsSeeOtherWritesSurvives) {
+  const std::string statements = std::string("setp.lt.u32 %p1, %t, 16;\n@%p1 ") + test::kCopy + test::kCommit + test::kWait + test::kReadOwn;
+  EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: survived"));
+}
+
+TEST(Score, AKernelWithFindingsHasNoMutants) {
+  const std::vector<KernelScore> scores = scoresOf(std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther);
+  ASSERT_EQ(scores.size(), 1u);
+  EXPECT_EQ(scores[0].skipped, "it has findings of its own");
+  EXPECT_THAT(scores[0].mutants, IsEmpty());
+}
+
+TEST(Score, AKernelThatCopiesNothingHasNone) {
+  const std::vector<KernelScore> scores = scoresOf("st.shared.u32 [%s], %t;\nbar.sync 0;\n");
+  ASSERT_EQ(scores.size(), 1u);
+  EXPECT_THAT(scores[0].skipped, HasSubstr("no asynchronous operations"));
+}
+
+TEST(Operators, AConditionAroundACopyIsTakenAwayWhereTheCodeBranches) {
+  const std::string statements = std::string("setp.lt.u32 %p1, %t, 16;\n@%p1 bra SKIP;\n") + test::kCopy + "SKIP:\n" + test::kCommit;
+  EXPECT_THAT(operatorsAt(statements), Contains("copy-predicate"));
+  EXPECT_THAT(operatorsAt(std::string(test::kCopy) + test::kCommit), testing::Not(Contains("copy-predicate")));
+}
+
+struct Sample {
+  const char* op;
+  const char* statements;
+};
+
+class EveryOperator : public testing::TestWithParam<Sample> {};
+
+TEST_P(EveryOperator, HasAStatementThatItChanges) { EXPECT_THAT(operatorsAt(GetParam().statements), Contains(GetParam().op)); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Samples, EveryOperator,
+    testing::Values(Sample{"read-wait", "cp.async.bulk.wait_group 0;\n"}, Sample{"drop-warp-barrier", "bar.warp.sync -1;\n"},
+                    Sample{"drop-cluster-barrier", "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"},
+                    Sample{"weaken-cluster-barrier", "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.aligned;\n"},
+                    Sample{"drop-arrive", "mbarrier.arrive.shared.b64 _, [bar];\n"},
+                    Sample{"arrive-count", "mbarrier.arrive.shared.b64 _, [bar];\n"},
+                    Sample{"copy-arrive", "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n"},
+                    Sample{"weaken-arrive", "mbarrier.arrive.release.cta.shared.b64 _, [bar];\n"},
+                    Sample{"early-arrive", "ld.shared.u32 %r1, [%s];\nmbarrier.arrive.shared.b64 _, [bar];\n"},
+                    Sample{"init-count", "mbarrier.init.shared.b64 [bar], 4;\n"},
+                    Sample{"expect-bytes", "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;\n"},
+                    Sample{"flip-parity", "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n"},
+                    Sample{"drop-poll", "mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n"},
+                    Sample{"weaken-poll", "mbarrier.try_wait.parity.acquire.cta.shared.b64 %p1, [bar], 0;\n"},
+                    Sample{"drop-fence", "fence.proxy.async;\n"}),
+    [](const auto& info) {
+      std::string name = info.param.op;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+TEST(ReadsFrom, ToldApartByTheWriteThatIsSeen) {
+  const auto readsOf = [](const std::string& statements) {
+    const test::Ran ran = test::run(statements);
+    std::vector<std::uint32_t> origin(ran.program.function.instructions.size());
+    std::iota(origin.begin(), origin.end(), 0);
+    return readsFrom(ran.program, ran.launch, origin);
+  };
+  const std::string read = "ld.shared.u32 %r1, [%s];\n";
+  const auto first = readsOf("st.shared.u32 [%s], %t;\nst.shared.u32 [%s+4], %t;\n" + read);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first, readsOf("st.shared.u32 [%s], %t;\nst.shared.u32 [%s+8], %t;\n" + read));
+  EXPECT_NE(first, readsOf("st.shared.u32 [%s+4], %t;\nst.shared.u32 [%s], %t;\n" + read));
+}
+
+TEST(ReadsFrom, UnknownForARunThatDoesNotEnd) {
+  const test::Ran ran = test::run("mbarrier.init.shared.b64 [bar], 1;\nWAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n");
+  EXPECT_FALSE(readsFrom(ran.program, ran.launch, {}));
+}
+
+TEST(SlotBytes, AreTheDistanceOfTheSlotsThatACopyFills) {
+  const test::Ran ran = test::run(
+      "mov.u32 %r1, 0;\nLOOP:\nshl.b32 %r2, %r1, 10;\nadd.u32 %r2, %r2, %s;\ncp.async.cg.shared.global [%r2], [%g], 16;\n"
+      "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 3;\n@%p1 bra LOOP;\ncp.async.wait_all;\n");
+  const auto slots = slotBytes(ran.program, ran.launch);
+  ASSERT_EQ(slots.size(), 1u);
+  EXPECT_EQ(slots[0].second, 1024);
+}
+
+}  // namespace
+}  // namespace handoff::mutate
