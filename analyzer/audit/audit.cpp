@@ -3,7 +3,6 @@
 #include "analyzer/audit/audit.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include "analyzer/audit/overlap.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/machine/machine.h"
+#include "analyzer/support/thread_clock.h"
 
 namespace handoff::audit {
 
@@ -33,7 +33,7 @@ std::string timesText(std::uint64_t count) {
 class KernelAuditor {
  public:
   KernelAuditor(const frontend::Unit& unit, const ptx::Function& kernel, const explore::Options& options)
-      : unit_(unit), kernel_(kernel), options_(options), start_(std::chrono::steady_clock::now()) {
+      : unit_(unit), kernel_(kernel), options_(options), start_(ThreadClock::now()) {
     for (const frontend::KernelDecl& decl : unit.kernels)
       if (explore::isSameKernel(decl.name, kernel.name)) decl_ = &decl;
   }
@@ -81,7 +81,7 @@ class KernelAuditor {
     machine::RunOptions run;
     run.trace = &trace;
     run.max_steps = options_.max_steps;
-    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double spent = std::chrono::duration<double>(ThreadClock::now() - start_).count();
     run.max_seconds = std::max(0.1, options_.max_seconds - spent);
     const machine::Outcome outcome = machine::run(whole, scenario.launch, run);
     for (const machine::RunLimit& limit : outcome.limits) addLimit({limit.reason, positionOf(whole, limit.instr)});
@@ -155,7 +155,7 @@ class KernelAuditor {
   const frontend::Unit& unit_;
   const ptx::Function& kernel_;
   const explore::Options& options_;
-  const std::chrono::steady_clock::time_point start_;
+  const ThreadClock::time_point start_;
   const frontend::KernelDecl* decl_ = nullptr;
   KernelAudit result_;
 };

@@ -16,10 +16,10 @@
 
 #include "analyzer/audit/audit.h"
 #include "analyzer/cli/check.h"
-#include "analyzer/cli/given.h"
-#include "analyzer/cli/inputs.h"
+#include "analyzer/cli/settings.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/diagnose/names.h"
+#include "analyzer/project/units.h"
 #include "analyzer/report/suppress.h"
 
 namespace handoff::cli {
@@ -45,8 +45,8 @@ void silence(report::AuditedFile& file, const report::Paths& paths, report::Sour
   for (std::size_t i = 0; i < file.kernels.size(); ++i) file.kernels[i].advice = std::move(as_report.kernels[i].findings);
 }
 
-void readMachineCode(report::AuditedFile& file, const CheckOptions& options) {
-  const Result<std::string> text = frontend::loadSass(file.path, options.frontend);
+void readMachineCode(report::AuditedFile& file, const CheckOptions& options, const project::Settings& settings) {
+  const Result<std::string> text = frontend::loadSass(file.path, settings.frontend);
   if (!text) {
     file.error = text.error();
     return;
@@ -60,16 +60,16 @@ void readMachineCode(report::AuditedFile& file, const CheckOptions& options) {
 
 }  // namespace
 
-report::AuditedFile auditFile(const std::string& file, const CheckOptions& options, const config::Config& config) {
+report::AuditedFile auditFile(const std::string& file, const CheckOptions& options, const project::Settings& settings) {
   report::AuditedFile result;
   result.path = file;
   try {
-    if (options.reads_machine_code) readMachineCode(result, options);
+    if (options.reads_machine_code) readMachineCode(result, options, settings);
     if (result.error || file.ends_with(".cubin")) {
       if (!result.error && !result.sass) result.error = Error{"a cubin is machine code: audit it with --cubin", {file, 0, 0}};
       return result;
     }
-    Result<frontend::Unit> unit = frontend::load(file, options.frontend);
+    Result<frontend::Unit> unit = frontend::load(file, settings.frontend);
     if (!unit) {
       result.error = unit.error();
       return result;
@@ -78,12 +78,11 @@ report::AuditedFile auditFile(const std::string& file, const CheckOptions& optio
     result.notes = unit->notes;
     if (unit->used_bundled_headers)
       result.notes.push_back({"no CUDA toolkit was found; declarations that come with handoff were used", {file, 0, 0}});
-    const explore::Options explore_options = settingsFor(options, config).explore;
     if (const std::vector<Error> mistakes = explore::commentMistakes(*unit); !mistakes.empty()) {
       result.error = mistakes.front();
       return result;
     }
-    result.kernels = audit::audit(*unit, explore_options);
+    result.kernels = audit::audit(*unit, settings.explore);
     for (audit::KernelAudit& kernel : result.kernels)
       if (const audit::SassFunction* sass = report::sassOf(result, kernel)) audit::adviseOnSass(kernel, *sass);
   } catch (const std::exception& fault) {
@@ -93,9 +92,11 @@ report::AuditedFile auditFile(const std::string& file, const CheckOptions& optio
 }
 
 ExitCode runAudit(const CheckOptions& options) {
-  const Result<std::vector<std::string>> files = expandInputs(options);
-  if (!files) return fail(files.error());
-  const Result<Configurations> configurations = Configurations::forFiles(*files);
+  const auto units = project::selectUnits(options.inputs, options.frontend);
+  if (!units) return fail(units.error());
+  std::vector<std::string> files;
+  for (const project::TranslationUnit& unit : *units) files.push_back(unit.file);
+  const Result<Configurations> configurations = Configurations::forFiles(files, options);
   if (!configurations) return fail(configurations.error());
   std::ofstream output;
   if (!options.output.empty()) {
@@ -105,11 +106,13 @@ ExitCode runAudit(const CheckOptions& options) {
   std::ostream& out = options.output.empty() ? std::cout : output;
 
   const unsigned wanted = options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(std::min<unsigned>(wanted, static_cast<unsigned>(files->size()))));
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(std::min<unsigned>(wanted, static_cast<unsigned>(std::max<std::size_t>(units->size(), 1)))));
   std::vector<std::shared_future<std::shared_ptr<report::AuditedFile>>> results;
-  for (const std::string& file : *files)
-    results.push_back(pool.async([&options, &file, &config = configurations->of(file)] {
-      return std::make_shared<report::AuditedFile>(auditFile(file, options, config));
+  for (const project::TranslationUnit& unit : *units)
+    results.push_back(pool.async([&options, &unit, &settings = configurations->settings(unit.file)] {
+      project::Settings own = settings;
+      own.frontend = project::optionsOf(unit, own.frontend);
+      return std::make_shared<report::AuditedFile>(auditFile(unit.file, options, own));
     }));
 
   const report::Paths paths(std::filesystem::current_path().string(), toolkitFolders(options));

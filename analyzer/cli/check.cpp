@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// `handoff check`. Files are analysed by a pool of threads; results are filtered and printed by this thread
-// in the order of the inputs, so the output does not depend on -j.
+// `handoff check`: from the options to units, and from their results to the exit code.
 #include "analyzer/cli/check.h"
 
-#include <llvm/Support/ThreadPool.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <future>
 #include <iostream>
-#include <memory>
-#include <thread>
+#include <optional>
 #include <utility>
 
+#include "analyzer/cli/check_run.h"
 #include "analyzer/cli/given.h"
-#include "analyzer/cli/inputs.h"
+#include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/reporter.h"
 #include "analyzer/cli/run_files.h"
+#include "analyzer/cli/settings.h"
+#include "analyzer/cli/show_config.h"
 
 namespace handoff::cli {
 namespace {
-
-unsigned jobsFor(const CheckOptions& options, std::size_t files) {
-  const unsigned wanted =
-      options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<unsigned>(std::min<std::size_t>(wanted, std::max<std::size_t>(files, 1)));
-}
 
 ExitCode fail(const Error& error) {
   if (error.pos.file.empty()) std::cerr << "handoff: ";
@@ -36,23 +29,6 @@ ExitCode fail(const Error& error) {
 }
 
 }  // namespace
-
-project::Settings settingsFor(const CheckOptions& options, const config::Config& config) {
-  project::Settings settings{.frontend = options.frontend, .explore = {}, .checks = options.checks,
-                             .warnings_as_errors = options.warnings_as_errors};
-  explore::Options& result = settings.explore;
-  const config::Budget& budget = config.budget;
-  result.max_seconds = options.max_seconds.value_or(budget.seconds.value_or(result.max_seconds));
-  result.max_paths = options.max_paths.value_or(budget.paths.value_or(result.max_paths));
-  result.max_memory_mb = options.max_memory_mb.value_or(budget.memory_mb.value_or(result.max_memory_mb));
-  result.kernel_filter = options.kernel;
-  result.launches = options.launches;
-  result.any_launch = options.any_launch;
-  result.makes_jobs = !options.witness_folder.empty() || !options.confirm_results.empty();
-  for (const config::Launch& launch : config.launches)
-    result.configured.push_back({launch.kernel, launch.launch, launch.pos});
-  return settings;
-}
 
 bool usesColor(const CheckOptions& options) {
   if (options.color != Color::kAuto) return options.color == Color::kAlways;
@@ -79,36 +55,58 @@ ExitCode exitCodeFor(const report::Totals& totals, const CheckOptions& options) 
   return ExitCode::kNothingFound;
 }
 
-ExitCode runCheck(const CheckOptions& options, Output* special) {
-  const Result<std::vector<std::string>> files = expandInputs(options);
-  if (!files) return fail(files.error());
-  const Result<Configurations> configurations = Configurations::forFiles(*files);
-  if (!configurations) return fail(configurations.error());
+namespace {
 
+std::vector<Task> tasksOf(const std::vector<project::TranslationUnit>& units, const Configurations& configurations,
+                                  const CancelToken& cancel) {
+  std::vector<Task> tasks;
+  for (const project::TranslationUnit& unit : units) {
+    Task task{unit, configurations.settings(unit.file), &configurations.of(unit.file)};
+    task.settings.frontend = project::optionsOf(unit, task.settings.frontend);
+    task.settings.frontend.cancel = task.settings.explore.cancel = &cancel;
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+/// Has the run looked at everything that the configurations speak of?
+bool isWholeProject(const CheckOptions& options) {
+  const bool is_whole = options.inputs.empty() && options.kernel.empty() && options.changed_since.empty();
+  return is_whole && options.frontend.build_path.has_value();
+}
+
+}  // namespace
+
+ExitCode runCheck(const CheckOptions& options, Output* special) {
+  if (options.config_action != CheckOptions::ConfigAction::kNone) return showConfig(options);
+  const auto units = project::selectUnits(options.inputs, options.frontend);
+  if (!units) return fail(units.error());
+  std::vector<std::string> files;
+  for (const project::TranslationUnit& unit : *units) files.push_back(unit.file);
+  const Result<Configurations> configurations = Configurations::forFiles(files, options);
+  if (!configurations) return fail(configurations.error());
   Result<RunFiles> run_files = RunFiles::open(options);
   if (!run_files) return fail(run_files.error());
+
+  const CancelToken& cancel = cancelOnInterrupt();
+  project::Memory memory(openCache(options));
+  CheckRun run(options, tasksOf(*units, *configurations, cancel), &memory);
+  if (!options.changed_since.empty())
+    if (const std::optional<Error> error = run.keepChanged()) return fail(*error);
 
   std::ofstream output;
   if (!options.output.empty() && special == nullptr) {
     output.open(options.output);
     if (!output) return fail({"cannot write to the file given with --output", {options.output, 0, 0}});
   }
-  Reporter reporter(options, *run_files, output.is_open() ? output : std::cout, special);
-
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(jobsFor(options, files->size())));
-  std::vector<std::shared_future<std::shared_ptr<project::CheckedFile>>> results;
-  results.reserve(files->size());
-  for (const std::string& file : *files)
-    results.push_back(pool.async([&options, &file, &config = configurations->of(file)] {
-      return std::make_shared<project::CheckedFile>(project::checkFile(file, settingsFor(options, config)));
-    }));
+  Reporter reporter(options, *run_files, output.is_open() ? output : std::cout, &memory, special);
   GivenLaunches given(options);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto checked = results[i].get();
-    given.add(checked->audiences, configurations->of((*files)[i]));
-    reporter.add(std::move(*checked), settingsFor(options, configurations->of((*files)[i])));
-    results[i] = {};  // a report is printed once and may be large
-  }
+  run.run([&](const Task& task, project::CheckedFile checked) {
+    given.add(checked.audiences, *task.config);
+    reporter.add(std::move(checked), task.settings);
+  });
+  if (isWholeProject(options)) reporter.addUnusedSuppressions(*configurations);
+  memory.cache().prune();
   const bool is_given_right = given.reportMistakes();
   return reporter.finish(is_given_right ? ExitCode::kNothingFound : ExitCode::kBadInput);
 }

@@ -8,14 +8,10 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/options.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/config/config.h"
-#include "analyzer/project/check_file.h"
+#include "analyzer/cli/settings.h"
 #include "analyzer/report/report.h"
 
 namespace handoff::cli {
-
-/// What the command line and the configuration say together; the command line wins.
-project::Settings settingsFor(const CheckOptions& options, const config::Config& config);
 
 /// Where standard output or --output shall have colours.
 bool usesColor(const CheckOptions& options);

@@ -11,6 +11,8 @@ enum class ExitCode : int {
   kFindings = 1,  ///< a finding of severity warning or error, or a bounded kernel with --require=verified
   kBadInput = 2,  ///< usage, input or configuration; a file of which nothing could be checked
   kInternal = 3,  ///< a fault of Handoff itself
+  kInterrupted =
+      130,  ///< by SIGINT or SIGTERM: what was reported is true, but not all. As shells say for SIGINT
 };
 
 }  // namespace handoff::cli

@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations and launches of a run.
+// Launches of a run.
 #include "analyzer/cli/given.h"
 
 #include <iostream>
 
 namespace handoff::cli {
-
-Result<Configurations> Configurations::forFiles(const std::vector<std::string>& files) {
-  Configurations all;
-  all.by_path_.try_emplace("");
-  for (const std::string& file : files) {
-    const std::string path = config::findFor(file).value_or("");
-    all.path_of_[file] = path;
-    if (all.by_path_.count(path) != 0) continue;
-    Result<config::Config> config = config::load(path);
-    if (!config) return config.error();
-    all.by_path_.emplace(path, std::move(*config));
-  }
-  return all;
-}
-
-const config::Config& Configurations::of(const std::string& file) const {
-  return by_path_.at(path_of_.at(file));
-}
 
 GivenLaunches::GivenLaunches(const CheckOptions& options) {
   for (const std::string& text : options.launches) of_command_line_.push_back({text, {}, {}});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is given beside its inputs: the configurations of the files, and the launches of configurations
-// and command line, which are judged when all files have been read.
+// The launches of configurations and command line, which are judged when all files have been read.
 #pragma once
 
 #include <map>
@@ -12,17 +11,6 @@
 #include "analyzer/explore/given_check.h"
 
 namespace handoff::cli {
-
-/// The nearest .handoff.yaml of each file; each is read once.
-class Configurations {
- public:
-  static Result<Configurations> forFiles(const std::vector<std::string>& files);
-  const config::Config& of(const std::string& file) const;
-
- private:
-  std::map<std::string, config::Config> by_path_;
-  std::map<std::string, std::string> path_of_;  ///< of the configuration, by input; "" for none
-};
 
 /// A launch given for many kernels is wrong when it names a parameter that none of them has, in whatever file
 /// they are.

@@ -13,9 +13,9 @@
 #include <sstream>
 
 #include "analyzer/cli/check.h"
-#include "analyzer/cli/given.h"
-#include "analyzer/cli/inputs.h"
+#include "analyzer/cli/settings.h"
 #include "analyzer/mutate/score.h"
+#include "analyzer/project/units.h"
 #include "analyzer/report/paths.h"
 #include "analyzer/support/json.h"
 
@@ -170,9 +170,11 @@ class Scores {
 }  // namespace
 
 ExitCode runMutate(const CheckOptions& options) {
-  const Result<std::vector<std::string>> files = expandInputs(options);
-  if (!files) return fail(files.error());
-  const Result<Configurations> configurations = Configurations::forFiles(*files);
+  const auto units = project::selectUnits(options.inputs, options.frontend);
+  if (!units) return fail(units.error());
+  std::vector<std::string> files;
+  for (const project::TranslationUnit& unit : *units) files.push_back(unit.file);
+  const Result<Configurations> configurations = Configurations::forFiles(files, options);
   if (!configurations) return fail(configurations.error());
   std::ofstream output;
   if (!options.output.empty()) {
@@ -183,8 +185,9 @@ ExitCode runMutate(const CheckOptions& options) {
   Scores scores(options, out);
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.jobs));
   bool has_failed = false;
-  for (const std::string& file : *files) {
-    const Result<frontend::Unit> unit = frontend::load(file, settingsFor(options, configurations->of(file)).frontend);
+  for (const project::TranslationUnit& input : *units) {
+    const project::Settings& settings = configurations->settings(input.file);
+    const Result<frontend::Unit> unit = frontend::load(input.file, project::optionsOf(input, settings.frontend));
     if (!unit) {
       has_failed = true;
       fail(unit.error());
@@ -194,7 +197,7 @@ ExitCode runMutate(const CheckOptions& options) {
       for (std::function<void()>& job : jobs) pool.async(std::move(job));
       pool.wait();
     };
-    for (const KernelScore& kernel : mutate::score(*unit, settingsFor(options, configurations->of(file)).explore, runner))
+    for (const KernelScore& kernel : mutate::score(*unit, settings.explore, runner))
       scores.add(kernel);
   }
   scores.finish();

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "analyzer/cli/output.h"
 #include "analyzer/diagnose/rule.h"
@@ -215,6 +216,41 @@ std::string setOutput(CheckOptions& options, std::string_view value) {
   return "";
 }
 
+std::string setConfigFile(CheckOptions& options, std::string_view value) {
+  options.config_file = value;
+  return "";
+}
+
+std::string setDumpConfig(CheckOptions& options, std::string_view) {
+  options.config_action = CheckOptions::ConfigAction::kDump;
+  return "";
+}
+
+std::string setExplainConfig(CheckOptions& options, std::string_view) {
+  options.config_action = CheckOptions::ConfigAction::kExplain;
+  return "";
+}
+
+std::string setVerifyConfig(CheckOptions& options, std::string_view) {
+  options.config_action = CheckOptions::ConfigAction::kVerify;
+  return "";
+}
+
+std::string setCacheFolder(CheckOptions& options, std::string_view value) {
+  options.cache_folder = value;
+  return value.empty() ? "a folder is expected" : "";
+}
+
+std::string setNoCache(CheckOptions& options, std::string_view) {
+  options.uses_cache = false;
+  return "";
+}
+
+std::string setChangedSince(CheckOptions& options, std::string_view value) {
+  options.changed_since = value;
+  return value.empty() || value.starts_with('-') ? quoted(value) + " is no revision" : "";
+}
+
 std::string setQuiet(CheckOptions& options, std::string_view) {
   options.is_quiet = true;
   return "";
@@ -345,8 +381,11 @@ std::optional<Error> applyOption(CheckOptions& options, std::span<const std::str
 
 std::span<const OptionInfo> optionTable() { return kOptions; }
 
-Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments, Command command) {
-  CheckOptions options;
+Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments, Command command,
+                                       CheckOptions defaults) {
+  CheckOptions options = std::move(defaults);
+  options.arguments.assign(arguments.begin(), arguments.end());
+  options.command = command;
   std::size_t next = 0;
   while (next < arguments.size()) {
     const std::string_view argument = arguments[next];

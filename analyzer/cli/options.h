@@ -30,7 +30,22 @@ struct ReportFile {
   std::string format, path;
 };
 
+/// Which commands have an option.
+enum class Command : std::uint8_t {
+  kCheck = 1,
+  kAudit = 2,
+  kQueue = 4,
+  kBaseline = 8,
+  kMutate = 16,
+  kAll = 31,
+};
+constexpr Command operator|(Command a, Command b) {
+  return static_cast<Command>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+
 struct CheckOptions {
+  std::vector<std::string> arguments;  ///< that the rest was read from
+  Command command = Command::kCheck;
   std::vector<std::string> inputs;  ///< files and folders as given
   frontend::Options frontend;
   std::string checks = "*,-perf-*";  ///< the user's globs are appended
@@ -52,6 +67,11 @@ struct CheckOptions {
   Requirement require = Requirement::kNone;
   Color color = Color::kAuto;
   unsigned jobs = 0;  ///< 0: one a processor
+  std::string config_file;  ///< empty: the nearest .handoff.yaml of each file
+  enum class ConfigAction : std::uint8_t { kNone, kDump, kExplain, kVerify } config_action = ConfigAction::kNone;
+  bool uses_cache = true;
+  std::string cache_folder;   ///< empty: the user's
+  std::string changed_since;  ///< a revision of git; empty: all files
   bool is_quiet = false;
   bool exits_zero = false;
   bool applies_fixes = false;
@@ -61,19 +81,6 @@ struct CheckOptions {
   bool reads_machine_code = false;  ///< audit only
   QueueOptions queue;
 };
-
-/// Which commands have an option.
-enum class Command : std::uint8_t {
-  kCheck = 1,
-  kAudit = 2,
-  kQueue = 4,
-  kBaseline = 8,
-  kMutate = 16,
-  kAll = 31,
-};
-constexpr Command operator|(Command a, Command b) {
-  return static_cast<Command>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
-}
 
 struct OptionInfo {
   std::string_view name;   ///< with its dashes
@@ -87,8 +94,9 @@ struct OptionInfo {
 
 std::span<const OptionInfo> optionTable();
 
-/// Parses what follows the name of the command.
-Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments, Command command = Command::kCheck);
+/// Parses what follows the name of the command; what it does not say is as in `defaults`.
+Result<CheckOptions> parseCheckOptions(std::span<const std::string_view> arguments, Command command = Command::kCheck,
+                                       CheckOptions defaults = {});
 
 /// The option list of the command's --help.
 std::string optionHelp(Command command = Command::kCheck);

@@ -8,6 +8,7 @@
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/report/json.h"
+#include "analyzer/report/repeats.h"
 #include "analyzer/report/text.h"
 
 namespace handoff::cli {
@@ -23,7 +24,7 @@ class TextOutput : public Output {
     context_.out << report::renderText(file, context_.paths, context_.sources, text_) << std::flush;
   }
   void finish(const report::RunEnd& end) override {
-    context_.out << report::renderSummary(end.totals, text_);
+    context_.out << report::renderEnd(end, context_.paths, text_);
   }
   bool isForPeople() const override { return true; }
 
@@ -39,6 +40,7 @@ class JsonOutput : public Output {
   void add(report::FileReport file) override { report_.files.push_back(std::move(file)); }
   void finish(const report::RunEnd& end) override {
     report_.end = end;
+    report::addRepeats(report_);
     context_.out << report::renderJson(report_, context_.paths,
                                        {std::string(kVersion), context_.options.show_stats});
   }

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "analyzer/cli/check.h"
+#include "analyzer/cli/settings.h"
 #include "analyzer/lab/page.h"
 
 namespace handoff::cli {

@@ -9,6 +9,7 @@
 
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/fix.h"
+#include "analyzer/project/suppressions.h"
 #include "analyzer/report/text.h"
 
 namespace handoff::cli {
@@ -34,10 +35,11 @@ std::string shortfall(const diagnose::KernelReport& kernel, const report::Paths&
 
 }  // namespace
 
-Reporter::Reporter(const CheckOptions& options, RunFiles& files, std::ostream& out, Output* output)
+Reporter::Reporter(const CheckOptions& options, RunFiles& files, std::ostream& out, project::Memory* memory, Output* output)
     : options_(options),
       files_(files),
       out_(out),
+      memory_(memory),
       paths_(std::filesystem::current_path().string(), toolkitFolders(options)),
       own_output_(output != nullptr
                       ? nullptr
@@ -48,16 +50,23 @@ Reporter::Reporter(const CheckOptions& options, RunFiles& files, std::ostream& o
 
 void Reporter::add(project::CheckedFile checked, const project::Settings& settings) {
   report::FileReport& file = checked.report;
+  if (checked.is_cancelled) {
+    end_.is_interrupted = true;
+    end_.unchecked_files.push_back(paths_.shorten(file.path));
+    if (file.error) return;  // nothing is known of it
+  }
+  if (checked.is_recalled) ++end_.recalled_files;
   const std::size_t weight = weightOf(file);
   has_internal_ |= checked.is_internal;
-  project::filterReport(file, settings, paths_, sources_);
+  project::filterReport(file, settings, paths_, sources_, &used_suppressions_);
   if (files_.baseline() != nullptr) report::applyBaseline(file, *files_.baseline(), paths_);
+  repeats_.mark(file, paths_);
   if (files_.witnesses().isWanted()) addWitnesses(file);
   end_.totals.add(file);
   for (const diagnose::KernelReport& kernel : file.kernels)
     if (kernel.verdict != diagnose::Verdict::kVerified) shortfalls_.push_back(shortfall(kernel, paths_));
   files_.add(file, paths_, sources_);
-  if (options_.applies_fixes) fix(file, weight, settings);
+  if (options_.applies_fixes && !checked.is_cancelled) fix(file, weight, settings);
 
   const bool is_seen = output_->isForPeople() && options_.output.empty();
   if (!is_seen && (file.error || file.kernels.empty()))
@@ -65,15 +74,19 @@ void Reporter::add(project::CheckedFile checked, const project::Settings& settin
   output_->add(std::move(file));
 }
 
-void Reporter::addUnchecked(const std::string& file) {
-  end_.is_interrupted = true;
-  end_.unchecked_files.push_back(paths_.shorten(file));
+void Reporter::addUnusedSuppressions(const Configurations& configurations) {
+  if (end_.is_interrupted) return;
+  for (const auto& [config, settings] : configurations.all())
+    for (Error& error : project::unusedSuppressions(*config, settings->checks, used_suppressions_))
+      end_.notes.push_back(std::move(error));
 }
 
 ExitCode Reporter::finish(ExitCode at_least) {
   const ExitCode found = has_internal_ ? ExitCode::kInternal : exitCodeFor(end_.totals, options_);
   ExitCode code = std::max({found, at_least, has_failed_write_ ? ExitCode::kBadInput : ExitCode::kNothingFound});
+  if (end_.is_interrupted) code = ExitCode::kInterrupted;
   end_.exit_code = static_cast<int>(code);
+  end_.repeats = repeats_.repeats();
   output_->finish(end_);
   out_.flush();
   for (const Error& error : files_.finish(end_)) {
@@ -105,7 +118,7 @@ void Reporter::addWitnesses(report::FileReport& file) {
 
 void Reporter::fix(const report::FileReport& file, std::size_t weight, const project::Settings& settings) {
   const Result<std::string> done =
-      fixFile(file, weight, [&] { return project::checkFile(file.path, settings).report; });
+      fixFile(file, weight, [&] { return project::checkFile(file.path, settings, memory_).report; });
   if (!done) {
     has_failed_write_ = true;
     std::cerr << toString(done.error()) << "\n";

@@ -11,7 +11,10 @@
 #include "analyzer/cli/options.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/run_files.h"
+#include "analyzer/cli/settings.h"
 #include "analyzer/project/check_file.h"
+#include "analyzer/project/memory.h"
+#include "analyzer/report/repeats.h"
 
 namespace handoff::cli {
 
@@ -19,11 +22,12 @@ namespace handoff::cli {
 class Reporter {
  public:
   /// All of them outlive the reporter. `output`: in place of the one that --format names.
-  Reporter(const CheckOptions& options, RunFiles& files, std::ostream& out, Output* output = nullptr);
+  Reporter(const CheckOptions& options, RunFiles& files, std::ostream& out, project::Memory* memory,
+           Output* output = nullptr);
 
   void add(project::CheckedFile checked, const project::Settings& settings);
-  /// For files that an interrupted run did not come to.
-  void addUnchecked(const std::string& file);
+  /// For a run over all that the configurations are about.
+  void addUnusedSuppressions(const Configurations& configurations);
   /// `at_least`: what is known to have gone wrong beside the files.
   ExitCode finish(ExitCode at_least = ExitCode::kNothingFound);
 
@@ -35,11 +39,14 @@ class Reporter {
   const CheckOptions& options_;
   RunFiles& files_;
   std::ostream& out_;
+  project::Memory* memory_;
   report::Paths paths_;
   report::SourceLines sources_;
   std::unique_ptr<Output> own_output_;
   Output* output_;
   report::RunEnd end_;
+  report::RepeatFinder repeats_;
+  project::UsedSuppressions used_suppressions_;
   std::vector<std::string> shortfalls_;  ///< of kernels that are not verified
   bool has_internal_ = false, has_failed_write_ = false;
 };

@@ -6,6 +6,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/report/github.h"
+#include "analyzer/report/repeats.h"
 #include "analyzer/report/sarif.h"
 
 namespace handoff::cli {
@@ -19,6 +20,7 @@ class ServiceOutput : public Output {
   void add(report::FileReport file) override { report_.files.push_back(std::move(file)); }
   void finish(const report::RunEnd& end) override {
     report_.end = end;
+    report::addRepeats(report_);
     context_.out << render();
   }
 

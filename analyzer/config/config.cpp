@@ -2,9 +2,12 @@
 // Reading .handoff.yaml with LLVM's YAML I/O, which knows the position of every node.
 #include "analyzer/config/config.h"
 
+#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/YAMLParser.h>
 #include <llvm/Support/YAMLTraits.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -34,18 +37,41 @@ struct LaunchEntry {
 struct BudgetEntry {
   std::optional<Positive> seconds, paths, memory;
 };
+/// Text that must say something.
+struct Words {
+  std::string text;
+};
+struct SuppressionEntry {
+  Words rule;
+  std::optional<Words> file;
+  std::optional<Glob> kernel;
+  Words reason;
+  llvm::SMLoc loc;
+};
 struct FileContent {
+  std::optional<Words> checks, warnings_as_errors, arch, frontend, cuda_path;
+  std::vector<Words> extra_args;
   std::vector<LaunchEntry> launches;
+  std::vector<SuppressionEntry> suppressions;
   BudgetEntry budget;
 };
 
-constexpr std::string_view kAllKeys[] = {"launches", "budget", "kernel", "launch",
-                                         "seconds",  "paths",  "memory"};
+constexpr std::string_view kAllKeys[] = {"checks",    "warnings-as-errors",
+                                         "arch",      "frontend",
+                                         "cuda-path", "extra-arg",
+                                         "launches",  "suppressions",
+                                         "budget",    "kernel",
+                                         "launch",    "rule",
+                                         "file",      "reason",
+                                         "seconds",   "paths",
+                                         "memory"};
 
 }  // namespace
 }  // namespace handoff::config
 
 LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::LaunchEntry)
+LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::SuppressionEntry)
+LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::Words)
 
 namespace llvm::yaml {
 
@@ -76,6 +102,16 @@ struct ScalarTraits<Glob> {
 };
 
 template <>
+struct ScalarTraits<Words> {
+  static void output(const Words& value, void*, raw_ostream& out) { out << value.text; }
+  static StringRef input(StringRef text, void*, Words& value) {
+    value.text = text.trim().str();
+    return value.text.empty() ? "expected a text that is not empty" : StringRef();
+  }
+  static QuotingType mustQuote(StringRef) { return QuotingType::Double; }
+};
+
+template <>
 struct ScalarTraits<Positive> {
   static void output(const Positive& value, void*, raw_ostream& out) { out << value.value; }
   static StringRef input(StringRef text, void*, Positive& value) {
@@ -88,9 +124,24 @@ struct ScalarTraits<Positive> {
 template <>
 struct MappingTraits<LaunchEntry> {
   static void mapping(IO& io, LaunchEntry& entry) {
-    if (const Node* node = static_cast<Input&>(io).getCurrentNode()) entry.loc = node->getSourceRange().Start;
+    if (!io.outputting())
+      if (const Node* node = static_cast<Input&>(io).getCurrentNode())
+        entry.loc = node->getSourceRange().Start;
     io.mapRequired("kernel", entry.kernel);
     io.mapRequired("launch", entry.launch);
+  }
+};
+
+template <>
+struct MappingTraits<SuppressionEntry> {
+  static void mapping(IO& io, SuppressionEntry& entry) {
+    if (!io.outputting())
+      if (const Node* node = static_cast<Input&>(io).getCurrentNode())
+        entry.loc = node->getSourceRange().Start;
+    io.mapRequired("rule", entry.rule);
+    io.mapOptional("file", entry.file);
+    io.mapOptional("kernel", entry.kernel);
+    io.mapRequired("reason", entry.reason);
   }
 };
 
@@ -106,7 +157,14 @@ struct MappingTraits<BudgetEntry> {
 template <>
 struct MappingTraits<FileContent> {
   static void mapping(IO& io, FileContent& content) {
+    io.mapOptional("checks", content.checks);
+    io.mapOptional("warnings-as-errors", content.warnings_as_errors);
+    io.mapOptional("arch", content.arch);
+    io.mapOptional("frontend", content.frontend);
+    io.mapOptional("cuda-path", content.cuda_path);
+    io.mapOptional("extra-arg", content.extra_args);
     io.mapOptional("launches", content.launches);
+    io.mapOptional("suppressions", content.suppressions);
     io.mapOptional("budget", content.budget);
   }
 };
@@ -149,6 +207,45 @@ std::optional<unsigned> numberOf(const std::optional<Positive>& value) {
   return value ? std::optional(value->value) : std::nullopt;
 }
 
+std::optional<std::string> textOf(const std::optional<Words>& value) {
+  return value ? std::optional(value->text) : std::nullopt;
+}
+
+std::optional<Words> wordsOf(const std::optional<std::string>& value) {
+  return value ? std::optional(Words{*value}) : std::nullopt;
+}
+
+/// Where the keys of a text that could be read stand.
+class KeyFinder {
+ public:
+  KeyFinder(std::string_view text, const std::string& file, std::map<std::string, SourcePos>& positions)
+      : text_(text), file_(file), positions_(positions) {}
+
+  void find() {
+    llvm::SourceMgr sources;
+    llvm::yaml::Stream stream(llvm::StringRef(text_.data(), text_.size()), sources);
+    for (llvm::yaml::Document& document : stream) add(document.getRoot(), "");
+  }
+
+ private:
+  void add(llvm::yaml::Node* node, const std::string& prefix) {
+    auto* const mapping = llvm::dyn_cast_or_null<llvm::yaml::MappingNode>(node);
+    if (mapping == nullptr) return;
+    for (llvm::yaml::KeyValueNode& item : *mapping) {
+      auto* const key = llvm::dyn_cast_or_null<llvm::yaml::ScalarNode>(item.getKey());
+      if (key == nullptr) continue;
+      llvm::SmallString<32> storage;
+      const std::string name = prefix + key->getValue(storage).str();
+      positions_[name] = {file_, lineOf(text_, key->getSourceRange().Start), 0};
+      add(item.getValue(), name + ".");
+    }
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  std::map<std::string, SourcePos>& positions_;
+};
+
 /// Nothing but blanks and comments: a file that is about to be written.
 bool isEmpty(std::string_view text) {
   while (!text.empty()) {
@@ -163,7 +260,9 @@ bool isEmpty(std::string_view text) {
 }  // namespace
 
 Result<Config> parse(std::string_view text, const std::string& file) {
-  if (isEmpty(text)) return Config{};
+  Config config;
+  config.path = file;
+  if (isEmpty(text)) return config;
   Reading reading{file, std::nullopt};
   std::string message;
   FileContent content;
@@ -171,12 +270,49 @@ Result<Config> parse(std::string_view text, const std::string& file) {
   input >> content;
   if (reading.error) return *reading.error;
   if (input.error()) return Error{"is no YAML", {file, 0, 0}};
-  Config config;
   for (const LaunchEntry& entry : content.launches)
     config.launches.push_back({entry.kernel.text, entry.launch.text, {file, lineOf(text, entry.loc), 0}});
   config.budget = {numberOf(content.budget.seconds), numberOf(content.budget.paths),
                    numberOf(content.budget.memory)};
+  for (const SuppressionEntry& entry : content.suppressions) {
+    Suppression item{
+        .rule = entry.rule.text, .reason = entry.reason.text, .pos = {file, lineOf(text, entry.loc), 0}};
+    if (entry.file) item.file = entry.file->text;
+    if (entry.kernel) item.kernel = entry.kernel->text;
+    config.suppressions.push_back(std::move(item));
+  }
+  config.checks = textOf(content.checks);
+  config.warnings_as_errors = textOf(content.warnings_as_errors);
+  config.arch = textOf(content.arch);
+  config.frontend = textOf(content.frontend);
+  config.cuda_path = textOf(content.cuda_path);
+  for (const Words& word : content.extra_args) config.extra_args.push_back(word.text);
+  KeyFinder(text, file, config.positions).find();
   return config;
+}
+
+std::string toYaml(const Config& config) {
+  FileContent content;
+  content.checks = wordsOf(config.checks);
+  content.warnings_as_errors = wordsOf(config.warnings_as_errors);
+  content.arch = wordsOf(config.arch);
+  content.frontend = wordsOf(config.frontend);
+  content.cuda_path = wordsOf(config.cuda_path);
+  for (const std::string& arg : config.extra_args) content.extra_args.push_back({arg});
+  for (const Launch& launch : config.launches)
+    content.launches.push_back({{launch.kernel}, {launch.launch}, {}});
+  for (const Suppression& item : config.suppressions)
+    content.suppressions.push_back({{item.rule}, Words{item.file}, Glob{item.kernel}, {item.reason}, {}});
+  const auto positive = [](const std::optional<unsigned>& value) {
+    return value ? std::optional(Positive{*value}) : std::nullopt;
+  };
+  content.budget = {positive(config.budget.seconds), positive(config.budget.paths),
+                    positive(config.budget.memory_mb)};
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::yaml::Output output(stream, /*Ctxt=*/nullptr, /*WrapColumn=*/0);
+  output << content;
+  return text;
 }
 
 Result<Config> load(const std::string& file) {

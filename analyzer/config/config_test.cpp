@@ -86,6 +86,71 @@ TEST(Config, KeysComeOnce) {
   EXPECT_THAT(mistake("budget: {seconds: 3}\nbudget: {seconds: 4}\n"), HasSubstr("2: "));
 }
 
+TEST(Config, WhatOptionsSayToo) {
+  const Config config = parsed(
+      "checks: \"-hang\"\n"
+      "warnings-as-errors: missing-*\n"
+      "arch: sm_80\n"
+      "frontend: nvcc\n"
+      "cuda-path: none\n"
+      "extra-arg: [-DA, -Iinclude]\n"
+      "budget:\n"
+      "  paths: 3\n");
+  EXPECT_EQ(config.checks, "-hang");
+  EXPECT_EQ(config.warnings_as_errors, "missing-*");
+  EXPECT_EQ(config.arch, "sm_80");
+  EXPECT_EQ(config.frontend, "nvcc");
+  EXPECT_EQ(config.cuda_path, "none");
+  EXPECT_THAT(config.extra_args, testing::ElementsAre("-DA", "-Iinclude"));
+  EXPECT_EQ(config.positions.at("arch").line, 3u);
+  EXPECT_EQ(config.positions.at("budget.paths").line, 8u);
+  EXPECT_EQ(config.positions.at("arch").file, "c.yaml");
+}
+
+TEST(Config, Suppressions) {
+  const Config config = parsed(
+      "suppressions:\n"
+      "  - {rule: missing-wait, file: \"third_party/*\", reason: \"reported\"}\n"
+      "  - rule: \"*\"\n"
+      "    kernel: k\n"
+      "    reason: the host waits\n");
+  ASSERT_THAT(config.suppressions, SizeIs(2));
+  EXPECT_EQ(config.suppressions[0].file, "third_party/*");
+  EXPECT_EQ(config.suppressions[0].kernel, "*");
+  EXPECT_EQ(config.suppressions[0].pos.line, 2u);
+  EXPECT_EQ(config.suppressions[1].file, "*");
+  EXPECT_EQ(config.suppressions[1].reason, "the host waits");
+  EXPECT_EQ(config.suppressions[1].pos.line, 3u);
+}
+
+TEST(Config, SuppressionsNeedTheirRuleAndAReason) {
+  EXPECT_THAT(mistake("suppressions:\n  - {rule: hang}\n"), HasSubstr("2: missing required key 'reason'"));
+  EXPECT_THAT(mistake("suppressions:\n  - {rule: hang, reason: \" \"}\n"), HasSubstr("2: expected a text"));
+  EXPECT_THAT(mistake("suppressions:\n  - {reason: x}\n"), HasSubstr("missing required key 'rule'"));
+  EXPECT_THAT(mistake("suppressions:\n  - {rule: hang, reason: x, kernl: k}\n"),
+              HasSubstr("did you mean 'kernel'?"));
+}
+
+TEST(Config, YamlOfAConfigurationIsReadAsTheSame) {
+  const char* const text =
+      "checks: \"-hang,missing-*\"\n"
+      "extra-arg: [\"-DA=\\\"x y\\\"\"]\n"
+      "launches: [{kernel: \"ring_*\", launch: \"block=128 K=64\"}]\n"
+      "suppressions: [{rule: hang, file: \"a b/*\", reason: \"it's: known\"}]\n"
+      "budget: {seconds: 10, memory: 512}\n";
+  const Config config = parsed(text), again = parsed(toYaml(config));
+  EXPECT_EQ(again.checks, config.checks);
+  EXPECT_EQ(again.extra_args, config.extra_args);
+  ASSERT_THAT(again.launches, SizeIs(1));
+  EXPECT_EQ(again.launches[0].launch, "block=128 K=64");
+  ASSERT_THAT(again.suppressions, SizeIs(1));
+  EXPECT_EQ(again.suppressions[0].reason, "it's: known");
+  EXPECT_EQ(again.suppressions[0].file, "a b/*");
+  EXPECT_EQ(again.budget.seconds, 10u);
+  EXPECT_EQ(again.budget.paths, std::nullopt);
+  EXPECT_EQ(toYaml(again), toYaml(config));
+}
+
 class ConfigFiles : public testing::Test {
  protected:
   ConfigFiles()

@@ -37,8 +37,8 @@ bool hasAccesses(const machine::PathLog& log) {
                      [](const machine::Decision& decision) { return decision.kind == machine::Decision::Kind::kAccess; });
 }
 
-double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+double secondsSince(ThreadClock::time_point start) {
+  return std::chrono::duration<double>(ThreadClock::now() - start).count();
 }
 
 SourcePos positionOf(const machine::Program& program, const std::string& unit_file, std::uint32_t instr) {
@@ -60,7 +60,7 @@ constexpr unsigned kMaxMixedPaths = 16;
 class KernelAnalysis {
  public:
   KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options)
-      : unit_(unit), kernel_(kernel), options_(options), start_(std::chrono::steady_clock::now()) {
+      : unit_(unit), kernel_(kernel), options_(options), start_(ThreadClock::now()), wall_start_(std::chrono::steady_clock::now()) {
     for (const frontend::KernelDecl& decl : unit.kernels) {
       if (isSameKernel(decl.name, kernel.name)) decl_ = &decl;
     }
@@ -72,7 +72,7 @@ class KernelAnalysis {
     report_.pos = decl_ != nullptr ? decl_->pos : SourcePos{unit_.module.file, kernel_.ptx_line, 0};
     check();
     decide();
-    report_.seconds = secondsSince(start_);
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start_).count();
     return std::move(report_);
   }
 
@@ -99,6 +99,7 @@ class KernelAnalysis {
     if (options_.makes_jobs) makeJobs(*program);
     reportMissingClobbers(unit_, *program, report_);
     reportRegisterHazards(*program, repairer_ ? &*repairer_ : nullptr, report_);
+    report_.is_cut_short |= questions_.wasCutShort() || (repairer_ && repairer_->wasCutShort()) || isCancelled(options_.cancel);
   }
 
   void runScenario(const machine::Program& program, Scenario scenario) {
@@ -122,7 +123,7 @@ class KernelAnalysis {
     PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
                       .deadline = start_ + std::chrono::seconds(options_.max_seconds), .cancel = options_.cancel};
     // What is off the verdict gets a part of the time only.
-    if (is_aside_) budget.deadline = std::min(budget.deadline, std::chrono::steady_clock::now() + kMaxSecondsAside);
+    if (is_aside_) budget.deadline = std::min(budget.deadline, ThreadClock::now() + kMaxSecondsAside);
     is_explored_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {
       runBlock(program, one, log);
@@ -136,7 +137,8 @@ class KernelAnalysis {
     Paths paths(program, scenario, budget, run, probe);
     paths.explore();
     report_.paths += paths.count();
-    report_.is_cut_short |= paths.isCutShort() || std::chrono::steady_clock::now() >= budget.deadline;
+    // What is off the verdict has never the time for everything, and says so nowhere.
+    if (!is_aside_) report_.is_cut_short |= paths.isCutShort() || ThreadClock::now() >= budget.deadline;
     for (const machine::RunLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
     for (std::string& quantity : holdsFor(scenario, program)) addQuantity(std::move(quantity));
     return report_.limits.size() == limits_before;
@@ -385,7 +387,8 @@ class KernelAnalysis {
   const frontend::Unit& unit_;
   const ptx::Function& kernel_;
   const Options& options_;
-  const std::chrono::steady_clock::time_point start_;
+  const ThreadClock::time_point start_;
+  const std::chrono::steady_clock::time_point wall_start_;
   const frontend::KernelDecl* decl_ = nullptr;
   KernelReport report_;
   std::optional<machine::Program> whole_program_;
@@ -420,13 +423,15 @@ void reportMissingKernels(const frontend::Unit& unit, const Options& options, st
 
 }  // namespace
 
-std::vector<KernelReport> analyze(const frontend::Unit& unit, const Options& options) {
+std::vector<KernelReport> analyze(const frontend::Unit& unit, const Options& options, const AroundKernel& around) {
   std::vector<KernelReport> reports;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
     const bool wanted = function.name.find(options.kernel_filter) != std::string::npos ||
                         diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
-    if (wanted) reports.push_back(KernelAnalysis(unit, function, options).run());
+    if (!wanted) continue;
+    const auto run = [&] { return KernelAnalysis(unit, function, options).run(); };
+    reports.push_back(around ? around(function, run) : run());
   }
   reportMissingKernels(unit, options, reports);
   return reports;

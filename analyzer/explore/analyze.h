@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct ConfiguredLaunch {
 };
 
 struct Options {
-  unsigned max_seconds = 60;                 ///< wall time per kernel
+  unsigned max_seconds = 60;                 ///< processor time per kernel
   std::uint64_t max_steps = 500'000;         ///< executed warp instructions per run
   std::string kernel_filter;                 ///< only kernels whose name contains this; empty: all
   /// Launches to run instead of those of the unit: "block=128 grid=16x2 smem=49152 K=64".
@@ -38,6 +39,9 @@ struct Options {
 
 /// One report per kernel of the module, in the module's order. A kernel that could not be checked has verdict kError
 /// and says why; nothing is left out but what `kernel_filter` leaves out.
-std::vector<diagnose::KernelReport> analyze(const frontend::Unit& unit, const Options& options);
+/// With `around`, each kernel goes through it: it returns the report that `run` makes, or one that it has.
+using AroundKernel = std::function<diagnose::KernelReport(const ptx::Function& kernel,
+                                                          const std::function<diagnose::KernelReport()>& run)>;
+std::vector<diagnose::KernelReport> analyze(const frontend::Unit& unit, const Options& options, const AroundKernel& around = {});
 
 }  // namespace handoff::explore

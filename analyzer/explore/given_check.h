@@ -30,6 +30,12 @@ class Audience {
   std::vector<Error> mistakes(const LaunchText& launch, const SourcePos& pos) const;
 
  private:
+  /// For the cache (project/archive.h).
+  template <typename Archive>
+  friend void fields(Archive& archive, Audience& audience) {
+    all(archive, audience.parameters_, audience.has_kernels_, audience.has_unknown_);
+  }
+
   std::set<std::string, std::less<>> parameters_;
   bool has_kernels_ = false;
   bool has_unknown_ = false;  ///< a kernel without a declaration, as in PTX

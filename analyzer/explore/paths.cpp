@@ -119,7 +119,7 @@ void Paths::addLimit(std::string reason, std::uint32_t instr) {
 bool Paths::isOutOfBudget() {
   std::string what;
   if (count_ >= budget_.max_paths) what = std::to_string(budget_.max_paths) + " paths";
-  if (std::chrono::steady_clock::now() > budget_.deadline) what = "time";
+  if (ThreadClock::now() > budget_.deadline) what = "time";
   if (peakMemoryMb() > budget_.max_memory_mb) what = std::to_string(budget_.max_memory_mb) + " MiB of memory";
   if (isCancelled(budget_.cancel)) {
     is_cut_short_ = true;

@@ -3,7 +3,6 @@
 // round, one after the other, and Z3 finds inputs that decide so.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -17,13 +16,14 @@
 #include "analyzer/explore/closure.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/support/cancel.h"
+#include "analyzer/support/thread_clock.h"
 
 namespace handoff::explore {
 
 struct PathBudget {
   unsigned max_paths = 256;
   unsigned max_memory_mb = 2048;
-  std::chrono::steady_clock::time_point deadline;
+  ThreadClock::time_point deadline;
   unsigned solver_milliseconds = 1000;     ///< for each question
   const CancelToken* cancel = nullptr;
 };
@@ -40,7 +40,7 @@ class Paths {
 
   unsigned count() const { return count_; }
   /// Time, memory or a cancellation ended it: another run may come further.
-  bool isCutShort() const { return is_cut_short_; }
+  bool isCutShort() const { return is_cut_short_ || solver_.wasCutShort(); }
   const std::vector<machine::RunLimit>& limits() const { return limits_; }
 
  private:

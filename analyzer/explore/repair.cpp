@@ -69,8 +69,10 @@ const Repairer::Baseline& Repairer::baseline(std::size_t input) {
   return *known;
 }
 
-bool Repairer::isSpent() const {
-  return steps_ >= budget_.steps || std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > budget_.seconds;
+bool Repairer::isSpent() {
+  const bool is_late = std::chrono::duration<double>(ThreadClock::now() - start_).count() > budget_.seconds;
+  was_cut_short_ |= is_late;
+  return steps_ >= budget_.steps || is_late;
 }
 
 Repairer::Result Repairer::check(const Edit& edit, const Open& open) {

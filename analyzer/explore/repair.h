@@ -2,7 +2,6 @@
 // Tries candidate repairs by running the changed program.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "analyzer/explore/apply_edit.h"
 #include "analyzer/explore/source_text.h"
 #include "analyzer/explore/statement.h"
+#include "analyzer/support/thread_clock.h"
 
 namespace handoff::explore {
 
@@ -53,6 +53,8 @@ class Repairer {
   const SourceText& text() const { return text_; }
   const Statements& statements() const { return statements_; }
   const std::vector<Input>& inputs() const { return inputs_; }
+  /// Time, and not the number of steps, kept it from trying more.
+  bool wasCutShort() const { return was_cut_short_; }
 
  private:
   enum class Result : std::uint8_t { kFails, kLeavesOthers, kClean };
@@ -67,7 +69,7 @@ class Repairer {
 
   const Baseline& baseline(std::size_t input);
   Result check(const diagnose::Edit& edit, const Open& open);
-  bool isSpent() const;
+  bool isSpent();
   /// Counts what a run of an input costs; no run may take more than is left.
   machine::Outcome runCounted(const machine::Program& program, const Input& input, std::uint64_t max_steps);
   diagnose::Repair repairBy(const diagnose::Edit& edit, const Open& open, Result result);
@@ -79,7 +81,8 @@ class Repairer {
   Statements statements_;
   Budget budget_;
   std::uint64_t steps_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  ThreadClock::time_point start_ = ThreadClock::now();
+  bool was_cut_short_ = false;
   std::vector<std::optional<Baseline>> baselines_;
 };
 

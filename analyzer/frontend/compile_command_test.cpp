@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analyzer/frontend/database.h"
 #include "analyzer/frontend/load_for_test.h"
 
 namespace handoff::frontend {
@@ -125,16 +126,41 @@ TEST(CompileCommand, DatabaseOfAnotherShapeIsAnError) {
   }
 }
 
-TEST(CompileCommand, FilesOfADatabaseAreItsCudaFilesOnce) {
+TEST(CompileCommand, EntryIsChosenByNumber) {
   const Workspace workspace;
-  workspace.write("compile_commands.json", "[" + entry("/src", "b.cu", "nvcc -c b.cu") + "," +
-                                               entry("/src", "host.cpp", "g++ host.cpp") + "," +
-                                               entry("/src", "a.cpp", "nvcc -x cu a.cpp") + "," +
-                                               entry("/src", "b.cu", "nvcc -DX b.cu") + "," +
-                                               entry("/src", "c.cpp", "clang++ -x cuda c.cpp") + "]");
-  const auto files = filesOfDatabase(workspace.path());
-  ASSERT_TRUE(files);
-  EXPECT_THAT(*files, ElementsAre("/src/b.cu", "/src/a.cpp", "/src/c.cpp"));
+  const std::string file = workspace.write("k.cu", "");
+  workspace.write("compile_commands.json", "[" + entry(workspace.path(), "k.cu", "nvcc -DA") + "," +
+                                               entry(workspace.path(), "k.cu", "nvcc -DB") + "]");
+  Options options;
+  const auto database = Database::read(workspace.path("compile_commands.json"));
+  ASSERT_TRUE(database);
+  options.database = *database;
+  EXPECT_THAT(commandFor(file, options)->flags.args, ElementsAre("-DA"));
+  options.entry = 1;
+  EXPECT_THAT(commandFor(file, options)->flags.args, ElementsAre("-DB"));
+}
+
+TEST(CompileCommand, CompilerBehindALauncher) {
+  const Workspace workspace;
+  const std::string file = workspace.write("k.cu", "");
+  workspace.write(
+      "compile_commands.json",
+      "[" + entry(workspace.path(), "k.cu", "/usr/bin/ccache /opt/cuda/bin/nvcc -Xptxas -v -DA -c k.cu") +
+          "]");
+  const auto command = commandFor(file, {});
+  ASSERT_TRUE(command);
+  EXPECT_THAT(command->flags.args, ElementsAre("-DA")) << "nvcc's own flags are known as such";
+  EXPECT_EQ(command->flags.cuda_path, "/opt/cuda");
+}
+
+TEST(Database, KnowsItsCudaFiles) {
+  const auto is_cuda = [](const std::string& file, std::vector<std::string> words) {
+    return isCuda({file, "/src", std::move(words)});
+  };
+  EXPECT_TRUE(is_cuda("/src/b.cu", {"nvcc", "-c", "b.cu"}));
+  EXPECT_FALSE(is_cuda("/src/host.cpp", {"g++", "host.cpp"}));
+  EXPECT_TRUE(is_cuda("/src/a.cpp", {"nvcc", "-x", "cu", "a.cpp"}));
+  EXPECT_TRUE(is_cuda("/src/c.cpp", {"clang++", "-x", "cuda", "c.cpp"}));
 }
 
 }  // namespace

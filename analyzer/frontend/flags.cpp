@@ -397,17 +397,17 @@ std::vector<std::string> splitWords(std::string_view text) {
   return words;
 }
 
-void makePathsAbsolute(std::vector<std::string>& args) {
+void makePathsAbsolute(std::vector<std::string>& args, const std::string& directory) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i].starts_with("-I")) {
-      args[i] = "-I" + absolutePath(args[i].substr(2));
+      args[i] = "-I" + absolutePath(args[i].substr(2), directory);
     } else if ((args[i] == "-isystem" || args[i] == "-iquote" || args[i] == "-idirafter") &&
                i + 1 < args.size()) {
       ++i;
-      args[i] = absolutePath(args[i]);
+      args[i] = absolutePath(args[i], directory);
     } else if (args[i] == "-include" && i + 1 < args.size()) {
       // "-include" also searches the include path: only a file that is there is meant by its place.
-      const std::string full = absolutePath(args[++i]);
+      const std::string full = absolutePath(args[++i], directory);
       if (readFile(full)) args[i] = full;
     }
   }

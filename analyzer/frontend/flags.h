@@ -32,9 +32,9 @@ Result<Flags> translateFlags(const std::vector<std::string>& words, Dialect dial
 /// ("native", "all").
 std::string normalizeArch(std::string_view text);
 
-/// Makes the folders and files of -I, -isystem, -include and their relatives absolute, from the current
-/// directory.
-void makePathsAbsolute(std::vector<std::string>& args);
+/// Makes the folders and files of -I, -isystem, -include and their relatives absolute, from `directory` or, when that is
+/// empty, the current one.
+void makePathsAbsolute(std::vector<std::string>& args, const std::string& directory = {});
 
 /// Splits as a POSIX shell would: blanks, quotes and backslashes.
 std::vector<std::string> splitWords(std::string_view text);

@@ -272,6 +272,38 @@ Result<Unit> load(const std::string& file, const Options& options) {
   return options.frontend == Choice::kNvcc ? loadWithNvcc(job) : loadWithClang(job, options.frontend);
 }
 
+std::optional<std::set<std::string>> scanFiles(const std::string& file, const Options& options) {
+  if (file.ends_with(".ptx")) return std::set{absolutePath(file)};
+  auto command = commandFor(file, options);
+  if (!command) return std::nullopt;
+  auto toolkit = findToolkit(options, command->flags.cuda_path);
+  if (!toolkit) return std::nullopt;
+  const PathMap paths(file, command->flags.directory);
+  std::set<std::string> files =
+      scanWithClang({absolutePath(file), command->flags, *toolkit, &paths, /*wants_ptx=*/false, options.overlay.get()});
+  if (files.empty()) return std::nullopt;
+  return files;
+}
+
+Result<std::string> describeCommand(const std::string& file, const Options& options) {
+  if (file.ends_with(".ptx")) return std::string("ptx");
+  auto command = commandFor(file, options);
+  if (!command) return command.error();
+  auto toolkit = findToolkit(options, command->flags.cuda_path);
+  if (!toolkit) return toolkit.error();
+  std::string text = std::to_string(static_cast<int>(options.frontend));
+  const auto add = [&](const std::string& word) { text += word + '\0'; };
+  add(command->flags.directory);
+  add(command->flags.arch);
+  for (const std::string& arg : command->flags.args) add(arg);
+  if (command->note) add(toString(*command->note));
+  if (!*toolkit) return text;
+  add((*toolkit)->path);
+  add(std::to_string((*toolkit)->major) + "." + std::to_string((*toolkit)->minor));
+  add((*toolkit)->nvcc);
+  return text;
+}
+
 Result<std::string> loadSass(const std::string& file, const Options& options) {
   if (auto text = readFile(file); !text) return text.error();
   const bool is_source = !file.ends_with(".cubin");

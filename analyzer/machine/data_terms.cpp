@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbols for unknown data, and questions about them.
 #include "analyzer/machine/data_terms.h"
+#include "analyzer/support/thread_clock.h"
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 
 namespace handoff::machine {
 
@@ -186,18 +186,22 @@ TermId DataQuestions::symbolFor(const symbolic::Symbol& symbol, bool is_input, s
   return it->second;
 }
 
+bool DataQuestions::wasCutShort() const {
+  return seconds_ >= kMaxSeconds || (solver_ != nullptr && solver_->wasCutShort());
+}
+
 DataQuestions::Known DataQuestions::solve(TermId predicate) {
   if (terms_.isConstant(predicate, 0)) return {Answer::kNo, {}};
   if (const auto known = known_.find(predicate); known != known_.end()) return known->second;
   Known found;
   if (seconds_ < kMaxSeconds) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = ThreadClock::now();
     if (!solver_) solver_ = std::make_unique<symbolic::Solver>(terms_, kMilliseconds);
     const symbolic::Solver::Scope scope(*solver_);
     solver_->assume(predicate);
     found.answer = solver_->isFeasible();
     if (found.answer == Answer::kYes) found.model = solver_->model();
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    seconds_ += std::chrono::duration<double>(ThreadClock::now() - start).count();
   }
   known_.emplace(predicate, found);
   return found;

@@ -95,6 +95,8 @@ class DataQuestions {
 
   DataQuestions();
   ~DataQuestions();
+  /// Some answer is not known for lack of time.
+  bool wasCutShort() const;
   /// May it start within one of these ranges?
   Found meets(DataTerms& data, const Question& access, const std::vector<StartRange>& starts);
   /// Least and greatest value of a term under a condition, neither of which may differ by lane; as close as Z3 gets.

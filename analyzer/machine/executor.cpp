@@ -51,8 +51,8 @@ Executor::Setup Executor::neededSetup() const {
 Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup)
     : Core(program, launch, options), setup_(std::move(setup)), needed_granule_(setup_.granule),
       races_(run_, order_, setup_.tracked), regions_(program), choices_(program, options.unknown_branches) {
-  deadline_ = std::chrono::steady_clock::now() +
-              std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+  deadline_ = ThreadClock::now() +
+              std::chrono::duration_cast<ThreadClock::duration>(
                   std::chrono::duration<double>(options.max_seconds));
 }
 
@@ -140,7 +140,7 @@ bool Executor::isOverBudget() {
   }
   if (outcome_.steps > options_.max_steps) budget = std::to_string(options_.max_steps) + " warp instructions";
   if (outcome_.log.end() > options_.max_events) budget = std::to_string(options_.max_events) + " protocol events";
-  if (outcome_.steps % kStepsPerTimeCheck == 0 && std::chrono::steady_clock::now() > deadline_) {
+  if (outcome_.steps % kStepsPerTimeCheck == 0 && ThreadClock::now() > deadline_) {
     budget = std::to_string(static_cast<unsigned>(options_.max_seconds)) + " seconds";
   }
   if (budget.empty()) return false;

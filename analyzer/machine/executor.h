@@ -2,7 +2,6 @@
 // The interpreter: a scheduler over warps and one transfer function per effect (transfer/*.cpp).
 #pragma once
 
-#include <chrono>
 #include <set>
 #include <tuple>
 
@@ -13,6 +12,7 @@
 #include "analyzer/machine/tensor_boxes.h"
 #include "analyzer/machine/unknown_choices.h"
 #include "analyzer/machine/used_reads.h"
+#include "analyzer/support/thread_clock.h"
 
 namespace handoff::machine {
 
@@ -234,7 +234,7 @@ class Executor : private Core {
   ActorId next_actor_ = 0;
   bool is_stopped_ = false;
   bool has_left_turn_ = false;                          ///< a loop's exit depended on the inputs: the others' turn
-  std::chrono::steady_clock::time_point deadline_;
+  ThreadClock::time_point deadline_;
   Regions regions_;
   UnknownChoices choices_;
   std::set<OpIndex> out_of_range_;

@@ -62,7 +62,7 @@ inline constexpr UnknownBranches kMixedBranches[] = {
 struct RunOptions {
   std::uint64_t max_steps = 2'000'000;    ///< executed warp instructions
   std::uint64_t max_events = 8'000'000;   ///< logged events, 28 bytes each
-  double max_seconds = 60;                ///< wall time
+  double max_seconds = 60;                ///< of processor time of the thread
   /// Every poll of an mbarrier (test_wait, try_wait) returns false once before it may return true, as it may on any
   /// schedule: code that does not ask again goes on without the data.
   bool fail_first_polls = false;

@@ -9,6 +9,8 @@
 
 #include "analyzer/audit/audit.h"
 #include "analyzer/diagnose/rule.h"
+#include "analyzer/project/kernel_cache.h"
+#include "analyzer/project/memory.h"
 #include "analyzer/report/glob.h"
 
 namespace handoff::project {
@@ -21,15 +23,6 @@ std::vector<explore::Audience> audiencesOf(const frontend::Unit& unit, const exp
   for (const explore::ConfiguredLaunch& launch : options.configured)
     (next++)->add(unit, launch.kernel_glob, options.kernel_filter);
   return audiences;
-}
-
-/// Advice takes runs of its own, so it is looked for only when it is asked for.
-bool wantsAdvice(const Settings& settings) {
-  const report::GlobList checks(settings.checks);
-  const auto rules = diagnose::rules();
-  return std::any_of(rules.begin(), rules.end(), [&](const diagnose::RuleInfo& rule) {
-    return isAdvice(rule.name) && checks.contains(rule.name);
-  });
 }
 
 void addAdvice(const frontend::Unit& unit, const explore::Options& options,
@@ -50,7 +43,22 @@ void describe(const frontend::Unit& unit, report::FileReport& report) {
   report.parse_seconds = unit.parse_seconds;
 }
 
-void check(const std::string& file, const Settings& settings, CheckedFile& result) {
+std::vector<diagnose::KernelReport> analyzeKernels(const frontend::Unit& unit,
+                                                   const explore::Options& options, const Memory* memory) {
+  if (memory == nullptr) return explore::analyze(unit, options);
+  const KernelCache kernels(memory->cache(), memory->program(), unit, options);
+  return explore::analyze(
+      unit, options, [&](const ptx::Function& kernel, const std::function<diagnose::KernelReport()>& run) {
+        return kernels.get(kernel, run);
+      });
+}
+
+void check(const std::string& file, const Settings& settings, Memory* memory, CheckedFile& result) {
+  if (isCancelled(settings.frontend.cancel)) {
+    result.report.error = Error{std::string(frontend::kCancelled), {file, 0, 0}};
+    return;
+  }
+  const std::int64_t started = nowInNanoseconds();
   const Result<frontend::Unit> unit = frontend::load(file, settings.frontend);
   if (!unit) {
     result.report.error = unit.error();
@@ -64,22 +72,41 @@ void check(const std::string& file, const Settings& settings, CheckedFile& resul
     result.report.more_errors.assign(mistakes.begin() + 1, mistakes.end());
     return;
   }
-  result.report.kernels = explore::analyze(*unit, settings.explore);
+  result.report.kernels = analyzeKernels(*unit, settings.explore, memory);
   if (wantsAdvice(settings)) addAdvice(*unit, settings.explore, result.report.kernels);
+  if (memory != nullptr) memory->keep(result, settings, *unit, started);
+}
+
+/// A file that was done before the wish to stop came is whole.
+bool wasCancelled(const Settings& settings, const report::FileReport& file) {
+  if (!isCancelled(settings.explore.cancel) && !isCancelled(settings.frontend.cancel)) return false;
+  if (file.error) return file.error->message == frontend::kCancelled;
+  return std::any_of(file.kernels.begin(), file.kernels.end(),
+                     [](const diagnose::KernelReport& kernel) { return kernel.is_cut_short; });
 }
 
 }  // namespace
 
-CheckedFile checkFile(const std::string& file, const Settings& settings) {
+bool wantsAdvice(const Settings& settings) {
+  const report::GlobList checks(settings.checks);
+  const auto rules = diagnose::rules();
+  return std::any_of(rules.begin(), rules.end(), [&](const diagnose::RuleInfo& rule) {
+    return isAdvice(rule.name) && checks.contains(rule.name);
+  });
+}
+
+CheckedFile checkFile(const std::string& file, const Settings& settings, Memory* memory) {
+  if (memory != nullptr)
+    if (std::optional<CheckedFile> known = memory->recall(file, settings)) return std::move(*known);
   CheckedFile result;
   result.report.path = file;
   try {
-    check(file, settings, result);
+    check(file, settings, memory, result);
   } catch (const std::exception& fault) {
     result.report.error = Error{std::string("internal error: ") + fault.what(), {file, 0, 0}};
     result.is_internal = true;
   }
-  result.is_cancelled = isCancelled(settings.explore.cancel) || isCancelled(settings.frontend.cancel);
+  result.is_cancelled = wasCancelled(settings, result.report);
   return result;
 }
 

@@ -2,9 +2,12 @@
 // One file from its name to what is reported about it; for the command line, and for the editor's server.
 #pragma once
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analyzer/config/config.h"
 #include "analyzer/explore/analyze.h"
 #include "analyzer/explore/given_check.h"
 #include "analyzer/frontend/input.h"
@@ -22,12 +25,18 @@ struct Settings {
   explore::Options explore;
   std::string checks{kDefaultChecks};  ///< globs, the last match decides
   std::string warnings_as_errors;      ///< globs
+  std::vector<config::Suppression> suppressions;
 };
+
+class Memory;
+/// By file and line.
+using UsedSuppressions = std::set<std::pair<std::string, std::uint32_t>>;
 
 struct CheckedFile {
   report::FileReport report;
   bool is_internal = false;   ///< the file's error is a fault of ours
   bool is_cancelled = false;  ///< what is said of the file is not all
+  bool is_recalled = false;   ///< it was said by an earlier run, and nothing has changed since
   /// The kernels of this file that the launches of the command line and of the configuration are for, in this
   /// order.
   std::vector<explore::Audience> audiences;
@@ -35,14 +44,18 @@ struct CheckedFile {
 
 /// Reads and analyses one file; nothing is filtered yet. Never throws: a fault of ours becomes the file's error.
 /// Safe to call from several threads. Texts that are not saved come by `settings.frontend.overlay`; `cancel` in
-/// `settings.frontend` and `settings.explore` ends it early.
-CheckedFile checkFile(const std::string& file, const Settings& settings);
+/// `settings.frontend` and `settings.explore` ends it early. With `memory`, what earlier runs said is not worked out
+/// again.
+CheckedFile checkFile(const std::string& file, const Settings& settings, Memory* memory = nullptr);
 
 /// What the user sees of it: switched-off checks and silenced findings are taken out, warnings made errors.
 /// `sources` must show the same texts as the front end saw.
+/// `used`: suppressions of the configuration that silence something are noted there.
 void filterReport(report::FileReport& file, const Settings& settings, const report::Paths& paths,
-                  report::SourceLines& sources);
+                  report::SourceLines& sources, UsedSuppressions* used = nullptr);
 
+/// Advice takes runs of its own, so it is looked for only when a check of this kind is switched on.
+bool wantsAdvice(const Settings& settings);
 /// Advice is no defect, whatever the user calls an error: it never changes the exit code.
 bool isAdvice(std::string_view rule);
 

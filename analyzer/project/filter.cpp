@@ -5,6 +5,7 @@
 
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/project/check_file.h"
+#include "analyzer/project/suppressions.h"
 #include "analyzer/report/fingerprint.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/report/suppress.h"
@@ -48,7 +49,7 @@ bool isAdvice(std::string_view rule) {
 }
 
 void filterReport(report::FileReport& file, const Settings& settings, const report::Paths& paths,
-                  report::SourceLines& sources) {
+                  report::SourceLines& sources, UsedSuppressions* used) {
   const report::GlobList checks(settings.checks);
   report::addFingerprints(file, paths, sources);
   for (diagnose::KernelReport& kernel : file.kernels) {
@@ -57,8 +58,10 @@ void filterReport(report::FileReport& file, const Settings& settings, const repo
     dropSwitchedOff(kernel, checks);
     promote(kernel, report::GlobList(settings.warnings_as_errors));
   }
-  if (!file.error)
-    report::applySuppressions(file, paths, {checks, settings.explore.kernel_filter.empty()}, sources);
+  if (file.error) return;
+  report::applySuppressions(file, paths, {checks, settings.explore.kernel_filter.empty()}, sources);
+  UsedSuppressions unasked;
+  applySuppressions(file, settings.suppressions, paths, used != nullptr ? *used : unasked);
 }
 
 }  // namespace handoff::project

@@ -138,7 +138,7 @@ std::string renderGithub(const Report& report, const Paths& paths, const GithubO
     const GroupIds groups = groupFindings(file, paths);
     for (std::size_t k = 0; k < file.kernels.size(); ++k)
       for (std::size_t i = 0; i < file.kernels[k].findings.size(); ++i)
-        if (isFirstOfGroup(groups, k, i))
+        if (isFirstOfGroup(groups, k, i) && !file.kernels[k].findings[i].is_repeat)
           out.finding(file, file.kernels[k], file.kernels[k].findings[i], restOfGroup(file, groups, k, i));
   }
   for (const FileReport& file : report.files) writeFailures(out, file);

@@ -71,6 +71,12 @@ json::Value repairValue(const std::optional<diagnose::Repair>& repair, const Pat
   return object;
 }
 
+json::Array textArray(const std::vector<std::string>& values) {
+  json::Array array;
+  for (const std::string& value : values) array.push_back(text(value));
+  return array;
+}
+
 json::Object findingObject(const diagnose::Finding& finding, std::uint32_t group, const Paths& paths) {
   json::Array related;
   for (const diagnose::Related& item : finding.related) {
@@ -84,6 +90,8 @@ json::Object findingObject(const diagnose::Finding& finding, std::uint32_t group
                       {"group", static_cast<std::int64_t>(group)},
                       {"fingerprint", text(finding.fingerprint)},
                       {"for_other_launches", finding.is_for_other_launches},
+                      {"repeat", finding.is_repeat},
+                      {"also_in", textArray(finding.also_in)},
                       {"stack", stackArray(finding.stack, paths)},
                       {"related", std::move(related)},
                       {"witness", witnessObject(finding.witness, paths)},
@@ -170,9 +178,14 @@ json::Object fileObject(const FileReport& file, const Paths& paths, const JsonOp
 std::string renderJson(const Report& report, const Paths& paths, const JsonOptions& options) {
   json::Array files;
   for (const FileReport& file : report.files) files.push_back(fileObject(file, paths, options));
+  json::Array notes;
+  for (const Error& note : report.end.notes) notes.push_back(errorObject(note, paths));
   const json::Value root =
       json::Object{{"version", kFormatVersion},
                    {"tool", json::Object{{"name", "handoff"}, {"version", text(options.tool_version)}}},
+                   {"interrupted", report.end.is_interrupted},
+                   {"unchecked_files", textArray(report.end.unchecked_files)},
+                   {"notes", std::move(notes)},
                    {"files", std::move(files)}};
   std::string result;
   llvm::raw_string_ostream stream(result);

@@ -25,6 +25,7 @@ void countKernel(Totals& totals, const diagnose::KernelReport& kernel) {
       break;
   }
   for (const diagnose::Finding& finding : kernel.findings) {
+    if (finding.is_repeat) continue;  // counted with an earlier file
     if (finding.is_for_other_launches) {
       ++totals.for_other_launches;
       continue;

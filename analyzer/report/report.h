@@ -54,10 +54,21 @@ struct Totals {
   void add(const FileReport& file);
 };
 
+/// A finding that several files of a run have, at the first of them.
+struct Repeat {
+  std::size_t file = 0, kernel = 0, finding = 0;  ///< indices, files in the order of the report
+  std::string rule;
+  SourcePos pos;
+  std::vector<std::string> files;  ///< as they are printed, the first one too
+};
+
 /// What is known once all files have been read.
 struct RunEnd {
   Totals totals;
   int exit_code = 0;                         ///< of the process
+  std::vector<Repeat> repeats;
+  std::vector<Error> notes;        ///< about the run rather than one file: suppressions that silence nothing
+  std::uint32_t recalled_files = 0;  ///< that were not analysed again, as nothing had changed
   bool is_interrupted = false;               ///< by the user: what is reported is not all
   std::vector<std::string> unchecked_files;  ///< that an interrupted run did not come to, or not to the end of
 };

@@ -147,6 +147,11 @@ json::Object properties(const Subject& subject) {
   if (finding.is_for_other_launches) object["isForOtherLaunches"] = true;
   if (finding.repair && !finding.repair->description.empty())
     object["repair"] = jsonText(finding.repair->description);
+  if (!finding.also_in.empty()) {
+    json::Array files;
+    for (const std::string& name : finding.also_in) files.push_back(jsonText(name));
+    object["alsoIn"] = std::move(files);
+  }
   if (finding.confirmation) {
     object["gpu"] = jsonText(finding.confirmation->status);
     if (!finding.confirmation->text.empty()) object["gpuSummary"] = jsonText(finding.confirmation->text);
@@ -198,7 +203,7 @@ void addSarifResults(json::Array& results, const FileReport& file, SarifPlaces& 
   };
   for (std::size_t k = 0; k < file.kernels.size(); ++k)
     for (const diagnose::Finding& finding : file.kernels[k].findings)
-      results.push_back(resultFor(finding, k, false));
+      if (!finding.is_repeat) results.push_back(resultFor(finding, k, false));
   for (const SetAside& item : file.set_aside) {
     const bool is_silenced = item.by != SetAside::By::kBaseline;
     if (is_silenced && options.omits_silenced) continue;

@@ -188,6 +188,10 @@ void renderKernel(TextWriter& out, const diagnose::KernelReport& kernel, const F
   std::string text = out.styled(verdictStyle(kernel.verdict), toString(kernel.verdict)) + ": " +
                      std::string(displayName(kernel));
   if (!kernel.findings.empty()) text += ", " + plural(kernel.findings.size(), "finding");
+  const auto repeats = static_cast<std::size_t>(
+      std::count_if(kernel.findings.begin(), kernel.findings.end(), [](const auto& finding) { return finding.is_repeat; }));
+  if (repeats != 0)
+    text += repeats == kernel.findings.size() ? " (reported above)" : " (" + std::to_string(repeats) + " of them reported above)";
   if (!kernel.launches.empty())
     text += ", " + std::to_string(kernel.launches.size()) +
             (kernel.launches.size() == 1 ? " launch" : " launches");
@@ -258,12 +262,36 @@ std::string renderText(const FileReport& file, const Paths& paths, SourceLines& 
   for (std::size_t k = 0; k < file.kernels.size(); ++k) {
     const diagnose::KernelReport& kernel = file.kernels[k];
     for (std::size_t i = 0; i < kernel.findings.size(); ++i)
-      if (isFirstOfGroup(groups, k, i)) renderFinding(out, kernel.findings[i], restOfGroup(file, groups, k, i));
+      if (isFirstOfGroup(groups, k, i) && !kernel.findings[i].is_repeat) renderFinding(out, kernel.findings[i], restOfGroup(file, groups, k, i));
     if (!options.is_quiet || kernel.verdict == diagnose::Verdict::kError) renderKernel(out, kernel, file);
   }
   renderUnchecked(out, file);
   if (options.show_stats) renderStats(out, file);
   return out.take();
+}
+
+std::string renderEnd(const RunEnd& end, const Paths& paths, const TextOptions& options) {
+  constexpr std::size_t kMaxFiles = 6;
+  const auto list = [&](const std::vector<std::string>& files) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min(files.size(), kMaxFiles); ++i) names += (i == 0 ? "" : ", ") + files[i];
+    return files.size() > kMaxFiles ? names + ", ..." : names;
+  };
+  std::string text;
+  if (!options.is_quiet) {
+    for (const Repeat& repeat : end.repeats)
+      text += paths.shorten(repeat.pos.file) + ":" + std::to_string(repeat.pos.line) + ": note: " + repeat.rule + " was met in " +
+              plural(repeat.files.size(), "file") + ": " + list(repeat.files) + "\n";
+    for (const Error& note : end.notes)
+      text += paths.shorten(note.pos.file) + ":" + std::to_string(note.pos.line) + ": note: " + note.message + "\n";
+  }
+  if (options.show_stats && end.recalled_files != 0)
+    text += "  time: " + plural(end.recalled_files, "file") + " as an earlier run left them, from the cache\n";
+  text += renderSummary(end.totals, options);
+  if (end.is_interrupted)
+    text += "interrupted: " + plural(end.unchecked_files.size(), "file") + " not checked, or not to the end: " +
+            list(end.unchecked_files) + "\n";
+  return text;
 }
 
 std::string renderSummary(const Totals& totals, const TextOptions& options) {

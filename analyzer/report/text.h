@@ -23,7 +23,8 @@ struct TextOptions {
 std::string renderText(const FileReport& file, const Paths& paths, SourceLines& sources,
                        const TextOptions& options);
 
-/// The last line of a run.
+/// The last lines of a run.
+std::string renderEnd(const RunEnd& end, const Paths& paths, const TextOptions& options);
 std::string renderSummary(const Totals& totals, const TextOptions& options);
 
 }  // namespace handoff::report

@@ -185,7 +185,10 @@ void Solver::keep(Model model) {
 
 Solver::Answer Solver::isFeasible() {
   last_.reset();
-  if (std::chrono::steady_clock::now() >= deadline_) return Answer::kUnknown;
+  if (ThreadClock::now() >= deadline_) {
+    was_cut_short_ = true;
+    return Answer::kUnknown;
+  }
   for (const Assumption& a : assumptions_) {
     if (terms_.isConstant(a.predicate) && (terms_[a.predicate].value != 0) != a.holds) return Answer::kNo;
   }
@@ -282,6 +285,7 @@ Solver::Answer Solver::ask(Assumptions assumptions, Model& model) {
     // Out of time or memory in a place where Z3 cannot say "unknown".
   }
   if (result == z3::unsat) refuted_.insert(assumptions);
+  was_cut_short_ |= result == z3::unknown;  // bit-vectors are decidable: Z3 gives up for lack of time only
   if (result != z3::sat) return result == z3::unsat ? Answer::kNo : Answer::kUnknown;
   const z3::model found = z3_->solver.get_model();
   for (const TermId symbol : symbols) {

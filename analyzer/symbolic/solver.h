@@ -2,7 +2,6 @@
 // Questions about terms, answered by Z3 (theory of bit-vectors).
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/support/thread_clock.h"
 #include "analyzer/symbolic/intervals.h"
 #include "analyzer/symbolic/term.h"
 #include "analyzer/symbolic/valuation.h"
@@ -40,7 +40,9 @@ class Solver {
   Solver& operator=(const Solver&) = delete;
 
   /// From then on, everything is answered kUnknown.
-  void setDeadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+  void setDeadline(ThreadClock::time_point deadline) { deadline_ = deadline; }
+  /// Some answer was kUnknown for lack of time: another time it may be known.
+  bool wasCutShort() const { return was_cut_short_; }
   void push();
   void pop();
   void assume(TermId predicate, bool holds = true);
@@ -88,7 +90,8 @@ class Solver {
   std::deque<Valuation> inputs_;                    ///< that satisfied some question, the last one first
   std::set<Assumptions> refuted_;                   ///< by Z3
   std::optional<Model> last_;
-  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  ThreadClock::time_point deadline_ = ThreadClock::time_point::max();
+  bool was_cut_short_ = false;
 };
 
 }  // namespace handoff::symbolic

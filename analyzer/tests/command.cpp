@@ -24,11 +24,12 @@ std::string takeFile(const std::filesystem::path& file) {
 
 }  // namespace
 
-CommandResult runHandoff(const std::string& arguments, const std::string& folder) {
+CommandResult runHandoff(const std::string& arguments, const std::string& folder, const std::string& prefix) {
   const std::string base =
       (std::filesystem::temp_directory_path() / ("handoff_cli_" + std::to_string(getpid()))).string();
-  const std::string command = "cd '" + folder + "' && '" HANDOFF_BINARY "' " + arguments + " >" + base +
-                              ".out 2>" + base + ".err </dev/null";
+  const std::string command = "cd '" + folder + "' && XDG_CACHE_HOME=/dev/null " + prefix +
+                              " '" HANDOFF_BINARY "' " + arguments + " >" + base + ".out 2>" + base +
+                              ".err </dev/null";
   const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
   CommandResult result;
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);

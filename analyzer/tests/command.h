@@ -11,7 +11,9 @@ struct CommandResult {
   std::string out, err;
 };
 
-/// Runs the binary with these arguments (shell syntax) in `folder`; NO_COLOR and standard input as in CI.
-CommandResult runHandoff(const std::string& arguments, const std::string& folder);
+/// Runs the binary with these arguments (shell syntax) in `folder`; NO_COLOR and standard input as in CI, and
+/// no cache but that of --cache-dir. `prefix`: a command that runs it, as "timeout 5".
+CommandResult runHandoff(const std::string& arguments, const std::string& folder,
+                         const std::string& prefix = {});
 
 }  // namespace handoff::tests

@@ -8,6 +8,7 @@
 #include <clang/Driver/Compilation.h>
 #include <clang/Driver/Driver.h>
 #include <clang/Driver/Tool.h>
+#include <clang/Frontend/FrontendActions.h>
 #include <clang/Lex/PreprocessorOptions.h>
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -266,7 +267,30 @@ void compile(const ClangRequest& request, ClangOutput& output) {
   }
 }
 
+std::set<std::string> scan(const ClangRequest& request) {
+  const auto files = makeFileSystem(request);
+  std::vector<Error> errors;
+  auto invocation = makeInvocation(request, Repairs(), files, errors);
+  if (invocation == nullptr) return {};
+  adjust(*invocation, request, Repairs());
+  clang::IgnoringDiagConsumer consumer;
+  clang::CompilerInstance compiler(invocation);
+  compiler.setVirtualFileSystem(files);
+  compiler.createDiagnostics(&consumer, /*ShouldOwnClient=*/false);
+  clang::PreprocessOnlyAction action;
+  const bool is_whole = compiler.ExecuteAction(action) && !compiler.getDiagnostics().hasErrorOccurred();
+  return is_whole ? files->read() : std::set<std::string>();
+}
+
 }  // namespace
+
+std::set<std::string> scanWithClang(const ClangRequest& request) {
+  initializeOnce();
+  std::set<std::string> files;
+  Guard guard;
+  const bool is_alive = guard.RunSafelyOnThread([&] { files = scan(request); }, kStackBytes);
+  return is_alive ? files : std::set<std::string>();
+}
 
 ClangOutput compileWithClang(const ClangRequest& request) {
   initializeOnce();

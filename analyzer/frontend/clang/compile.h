@@ -47,4 +47,7 @@ struct ClangOutput {
 /// Never ends the process. Safe to call from several threads at once.
 ClangOutput compileWithClang(const ClangRequest& request);
 
+/// The files that a compilation would read, by the preprocessor alone; empty when it does not come to the end.
+std::set<std::string> scanWithClang(const ClangRequest& request);
+
 }  // namespace handoff::frontend

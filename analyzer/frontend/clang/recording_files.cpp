@@ -19,17 +19,23 @@ std::string RecordingFiles::absolute(const llvm::Twine& path) const {
   return text.str().str();
 }
 
-void RecordingFiles::noteMissed(const llvm::Twine& path) {
-  std::string name = absolute(path);
-  const bool is_system = std::any_of(system_folders_.begin(), system_folders_.end(), [&](const std::string& folder) {
-    return !folder.empty() && name.starts_with(folder);
-  });
-  if (!is_system && !name.empty()) missed_.insert(std::move(name));
+bool RecordingFiles::isOfSystem(const std::string& path) const {
+  return std::any_of(system_folders_.begin(), system_folders_.end(),
+                     [&](const std::string& folder) { return !folder.empty() && path.starts_with(folder); });
 }
 
+void RecordingFiles::noteMissed(const llvm::Twine& path) {
+  if (std::string name = absolute(path); !name.empty() && !isOfSystem(name)) missed_.insert(std::move(name));
+}
+
+// "__has_include" only asks whether a file is there.
 llvm::ErrorOr<llvm::vfs::Status> RecordingFiles::status(const llvm::Twine& path) {
   auto result = ProxyFileSystem::status(path);
-  if (!result) noteMissed(path);
+  if (!result) {
+    noteMissed(path);
+  } else if (result->isRegularFile()) {
+    if (std::string name = absolute(path); !isOfSystem(name)) read_.insert(std::move(name));
+  }
   return result;
 }
 

@@ -12,7 +12,7 @@ namespace handoff::frontend {
 
 class RecordingFiles : public llvm::vfs::ProxyFileSystem {
  public:
-  /// What is missing below one of `system_folders` is not noted: nothing of the user's will appear there.
+  /// Below `system_folders` only what is opened is noted: nothing of the user's will appear there.
   RecordingFiles(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files, std::vector<std::string> system_folders)
       : ProxyFileSystem(std::move(files)), system_folders_(std::move(system_folders)) {}
 
@@ -24,6 +24,7 @@ class RecordingFiles : public llvm::vfs::ProxyFileSystem {
 
  private:
   std::string absolute(const llvm::Twine& path) const;
+  bool isOfSystem(const std::string& path) const;
   void noteMissed(const llvm::Twine& path);
 
   std::vector<std::string> system_folders_;
