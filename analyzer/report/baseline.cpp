@@ -200,7 +200,7 @@ void Coverage::add(const FileReport& file, const Paths& paths, bool is_whole) {
   const std::string input = paths.fromRoot(file.path);
   files_.insert(input);
   for (const diagnose::KernelReport& kernel : file.kernels)
-    if (kernel.verdict == diagnose::Verdict::kError)
+    if (kernel.verdict == diagnose::Verdict::kError || kernel.is_cut_short)
       open_.insert({input, kernel.pretty.empty() ? kernel.name : kernel.pretty});
 }
 

@@ -157,6 +157,13 @@ TEST(Coverage, OnlyWhatWasLookedAtCanBeGone) {
   BaselineEntry hang = entry(kFirst);
   hang.rule = "hang";
   EXPECT_FALSE(coverage.covers(hang)) << "the check is off";
+  FileReport hasty = fileWith({});
+  hasty.kernels[0].pretty = "slow()";
+  hasty.kernels[0].is_cut_short = true;
+  coverage.add(hasty, paths, true);
+  BaselineEntry slow = entry(kFirst);
+  slow.kernel = "slow()";
+  EXPECT_FALSE(coverage.covers(slow)) << "more time may find it";
   FileReport unchecked = fileWith({});
   unchecked.kernels[0].verdict = Verdict::kError;
   coverage.add(unchecked, paths, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates SARIF logs against the official schema: node validate.js MODULES FILE...
+// Validates SARIF logs against the official schema: node validate_sarif.js MODULES FILE...
 // MODULES is a node_modules folder with the packages of package.json. Prints a line for each mistake; exit code 1
 // when there is one, 2 when it cannot be told.
 'use strict';
@@ -9,7 +9,7 @@ const path = require('path');
 
 const [modules, ...files] = process.argv.slice(2);
 if (files.length === 0) {
-  console.error('usage: node validate.js MODULES FILE...');
+  console.error('usage: node validate_sarif.js MODULES FILE...');
   process.exit(2);
 }
 
