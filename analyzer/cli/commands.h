@@ -28,6 +28,7 @@ struct CommandInfo {
   std::string_view about;      ///< some sentences, above the options; lines end where --help breaks them
   std::string_view exit_codes;
   Operand operand = Operand::kNone;
+  std::string_view words = "";  ///< that may come first behind the name, separated by spaces
   std::optional<Command> options;  ///< empty: it has none
   ExitCode (*run)(Arguments arguments) = nullptr;
 };

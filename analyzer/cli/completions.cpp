@@ -127,6 +127,8 @@ std::string bashCase(const CommandInfo& command) {
   if (!values.empty()) text += "      case $option in\n" + values + "      esac\n";
   if (!list.empty())
     text += "      if [[ $cur == -* ]]; then _handoff_words " + quoted(list) + "; return; fi\n";
+  if (!command.words.empty())
+    text += "      if ((COMP_CWORD == 2)); then _handoff_words " + quoted(command.words) + "; return; fi\n";
   return text + "      " + bashOperand(command.operand) + "\n      ;;\n";
 }
 
@@ -176,6 +178,8 @@ std::string zshCase(const CommandInfo& command) {
     text += " \\\n        " + quoted("*" + std::string(option.name) + form + "[" +
                                      escaped(option.help, "[]:\\") + "]" + zshAction(option));
   }
+  if (!command.words.empty())
+    text += " \\\n        " + quoted("1:command:(" + std::string(command.words) + ")");
   const std::string operand = zshOperand(command.operand);
   if (!operand.empty()) text += " \\\n        " + operand;
   return text + "\n      ;;\n";
@@ -216,6 +220,7 @@ std::string fishCommand(const CommandInfo& command) {
                                                 : " -l " + std::string(option.name.substr(2));
     text += inside + spelled + fishValue(option) + " -d " + fishQuoted(option.help) + "\n";
   }
+  if (!command.words.empty()) text += inside + " -a " + fishQuoted(command.words) + "\n";
   switch (command.operand) {
     case Operand::kInputs:
       text += inside + " -k -a '(__fish_complete_suffix .cu .cuh .ptx)'\n";

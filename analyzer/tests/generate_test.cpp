@@ -119,7 +119,7 @@ TEST_F(Generate, ManPageHasEveryCommandOptionAndRule) {
     if (!line.starts_with("  ")) continue;
     EXPECT_THAT(text, HasSubstr("handoff " + line.substr(2, line.find(' ', 2) - 2)));
   }
-  for (const char* command : {"check", "audit", "queue"})
+  for (const char* command : {"check", "audit", "baseline", "queue"})
     for (const std::string& option : optionsInHelp(command)) EXPECT_THAT(text, HasSubstr(option));
   for (const std::string& line : linesIn(runHandoff("--list-checks", ".").out))
     EXPECT_THAT(text, HasSubstr(line.substr(0, line.find(' '))));
@@ -149,6 +149,7 @@ TEST_F(Generate, BashOffersCommandsOptionsAndValues) {
   EXPECT_THAT(bashOffers("handoff explain wrong-p", 2), ElementsAre("wrong-parity"));
   EXPECT_THAT(bashOffers("handoff queue --frontend", 2), ElementsAre("--frontend="));
   EXPECT_THAT(bashOffers("handoff queue --exit", 2), IsEmpty());
+  EXPECT_THAT(bashOffers("handoff baseline cr", 2), ElementsAre("create"));
 }
 
 TEST_F(Generate, BashOffersTheFilesThatHandoffReads) {
