@@ -53,7 +53,7 @@ def tables(results):
     text = (f"{results['device']['name']}, driver {results['device']['driver_release']}, CUDA {results['device']['runtime'] // 1000}."
             f"{results['device']['runtime'] % 1000 // 10}, {results['date'][:10]}. Copy bandwidth of the same run:\n"
             f"{copy['memcpy'] / 1e9:.0f} GB/s by `cudaMemcpyAsync`, {copy['kernel'] / 1e9:.0f} by a kernel of plain 16-byte loads and stores.\n\n"
-            "```\n" + results["command"].replace(",", ",\\\n  ") + "\n```\n")
+            "```\n" + results["command"].replace(",", ",\\\n") + "\n```\n")
     return text + "".join(table(bench) for bench in results["results"]) + "\n"
 
 
