@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 namespace handoff::audit {
 namespace {
 
@@ -77,6 +80,34 @@ TEST(Sass, CountsByLineWhereThereAreLines) {
 TEST(Sass, WithoutLinesEveryLineHasThemAll) {
   EXPECT_FALSE(parseSass(kText)[0].hasLines());
   EXPECT_EQ(parseSass(kText)[0].opcodesOf(Lowering::kTensor, 7), "UTMALDG.2D (1)");
+}
+
+// What nvdisasm -gi -c and cuobjdump -sass of CUDA 13.0 (V13.0.85) print for runtime/tests/zero_cost/thread_ring_library.cu,
+// compiled with -lineinfo for sm_90a; only the paths were cut.
+std::string printed(const std::string& by) {
+  std::ifstream file(std::string(HANDOFF_AUDIT_TESTDATA) + "/thread_ring." + by);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Sass, ReadsWhatNvdisasmPrints) {
+  const std::vector<SassFunction> functions = parseSass(printed("nvdisasm"));
+  ASSERT_EQ(functions.size(), 1u);
+  EXPECT_EQ(functions[0].name, "ring");
+  EXPECT_EQ(functions[0].arch, "sm_90a");
+  EXPECT_EQ(functions[0].opcodesOf(Lowering::kCpAsync, 15), "LDGSTS.E.BYPASS.128 (3)");
+  EXPECT_EQ(functions[0].opcodesOf(Lowering::kCpAsync, 21), "LDGSTS.E.BYPASS.128 (4)");
+  EXPECT_EQ(functions[0].opcodesOf(Lowering::kCpAsync), "LDGSTS.E.BYPASS.128 (8)");
+  EXPECT_EQ(functions[0].plain_loads, 0u);
+  EXPECT_EQ(functions[0].plain_stores, 0u);
+}
+
+TEST(Sass, ReadsWhatCuobjdumpPrints) {
+  const std::vector<SassFunction> functions = parseSass(printed("cuobjdump"));
+  ASSERT_EQ(functions.size(), 1u);
+  EXPECT_EQ(functions[0].name, "ring");
+  EXPECT_EQ(functions[0].arch, "sm_90a");
+  EXPECT_FALSE(functions[0].hasLines());
+  EXPECT_EQ(functions[0].opcodesOf(Lowering::kCpAsync), "LDGSTS.E.BYPASS.128 (8)");
 }
 
 TEST(Sass, OtherTextHasNoFunctions) {

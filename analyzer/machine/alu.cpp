@@ -198,15 +198,16 @@ void arithmetic(const Operation& o, AluOp op, Lanes& out) {
     case AluOp::kAbs: each(out, [&](unsigned l) { return (o.sa(l) < 0 ? ~o.a(l) + 1 : o.a(l)) & o.mask; }); break;
     case AluOp::kNeg: each(out, [&](unsigned l) { return (~o.a(l) + 1) & o.mask; }); break;
     case AluOp::kMin:
+    case AluOp::kMax: {
+      const bool first_less = op == AluOp::kMin, is_clamped = o.d.has("relu");
       each(out, [&](unsigned l) {
-        return o.is_signed ? static_cast<U>(std::min(o.sa(l), o.sb(l))) & o.mask : std::min(o.a(l), o.b(l));
+        const bool is_less = o.is_signed ? o.sa(l) < o.sb(l) : o.a(l) < o.b(l);
+        const bool takes_first = is_less == first_less;
+        const bool is_negative = is_clamped && (takes_first ? o.sa(l) : o.sb(l)) < 0;
+        return is_negative ? U{0} : takes_first ? o.a(l) : o.b(l);
       });
       break;
-    case AluOp::kMax:
-      each(out, [&](unsigned l) {
-        return o.is_signed ? static_cast<U>(std::max(o.sa(l), o.sb(l))) & o.mask : std::max(o.a(l), o.b(l));
-      });
-      break;
+    }
     default: out.unknown = kAllLanes;
   }
 }
@@ -369,7 +370,8 @@ void addresses(const Operation& o, AluOp op, Lanes& out) {
 // Modifiers that change the result and that nothing here evaluates.
 bool isInexact(const Decoded& d, AluOp op) {
   if (op == AluOp::kPrmt) return d.modifiers.size() > 2;  // .f4e and the like
-  return d.has("relu") || (d.has("sat") && op != AluOp::kCvt);
+  const bool is_clamp = (op == AluOp::kMin || op == AluOp::kMax) && d.type() == Type::kS32;
+  return (d.has("relu") && !is_clamp) || (d.has("sat") && op != AluOp::kCvt);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ class Builder {
       : terms_(terms), decoded_(decoded), sources_(sources), bits_(bits), is_signed_(is_signed) {}
 
   std::optional<AluTerms> build(AluOp op) {
-    if (decoded_.has("cc") || decoded_.has("relu") || (decoded_.has("sat") && op != AluOp::kCvt)) return std::nullopt;
+    const bool is_clamp = (op == AluOp::kMin || op == AluOp::kMax) && decoded_.type() == ptx::Type::kS32;
+    if (decoded_.has("cc") || (decoded_.has("relu") && !is_clamp) || (decoded_.has("sat") && op != AluOp::kCvt)) return std::nullopt;
     if (op == AluOp::kSetp) return predicate();
     const TermId result = arithmetic(op);
     return result == 0 ? std::nullopt : std::optional(AluTerms{result, 0});
@@ -41,6 +42,11 @@ class Builder {
   }
 
   TermId less(TermId a, TermId b) { return terms_.less(a, b, is_signed_); }
+
+  // With .relu, negative results become zero.
+  TermId clamped(TermId result) {
+    return decoded_.has("relu") ? terms_.choose(terms_.less(result, number(0), true), number(0), result) : result;
+  }
 
   // 0: not an integer comparison.
   TermId comparison() {
@@ -118,8 +124,8 @@ class Builder {
       case AluOp::kRem: return terms_.remainder(source(0), source(1), is_signed_);
       case AluOp::kNeg: return terms_.subtract(number(0), source(0));
       case AluOp::kAbs: return terms_.choose(terms_.less(source(0), number(0), true), terms_.subtract(number(0), source(0)), source(0));
-      case AluOp::kMin: return terms_.choose(less(source(0), source(1)), source(0), source(1));
-      case AluOp::kMax: return terms_.choose(less(source(0), source(1)), source(1), source(0));
+      case AluOp::kMin: return clamped(terms_.choose(less(source(0), source(1)), source(0), source(1)));
+      case AluOp::kMax: return clamped(terms_.choose(less(source(0), source(1)), source(1), source(0)));
       case AluOp::kAnd: return terms_.bitAnd(source(0), source(1));
       case AluOp::kOr: return terms_.bitOr(source(0), source(1));
       case AluOp::kXor: return terms_.bitXor(source(0), source(1));

@@ -17,7 +17,7 @@ constexpr const char* kOpcodes[] = {
     "mov.b32", "mov.u64", "add.s32", "add.s64", "sub.u32", "mul.lo.s32", "mul.lo.u64", "mul.hi.u32", "mul.hi.s32", "mul.hi.u64",
     "mul.wide.u32", "mul.wide.s32", "mul.wide.u16", "mad.lo.s32", "mad.wide.u32", "mad.wide.s32", "div.u32", "div.s32", "rem.u32",
     "rem.s32", "neg.s32", "abs.s32", "min.u32", "min.s32", "max.u32", "max.s64", "and.b32", "and.b64", "or.b32", "xor.b32", "not.b32",
-    "and.pred", "or.pred", "xor.pred", "not.pred", "shl.b32", "shl.b64", "shr.u32", "shr.s32", "shr.u64", "shr.s64", "shr.u16",
+    "min.relu.s32", "max.relu.s32", "and.pred", "or.pred", "xor.pred", "not.pred", "shl.b32", "shl.b64", "shr.u32", "shr.s32", "shr.u64", "shr.s64", "shr.u16",
     "selp.b32", "selp.u64", "slct.u32.s32", "cvt.u32.u64", "cvt.u64.u32", "cvt.s64.s32", "cvt.u16.u32", "cvt.s32.s8", "cvt.u32.u8",
     "cvt.s32.s16", "bfe.u32", "setp.eq.s32", "setp.ne.u32", "setp.lt.s32", "setp.lt.u32", "setp.ge.s64", "setp.gt.u32", "setp.le.s32",
     "setp.lo.u32", "setp.hs.u32", "setp.lt.and.s32", "setp.ne.or.u32", "setp.ge.xor.u32", "cvta.shared.u64", "cvta.to.shared.u64",

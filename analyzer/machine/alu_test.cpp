@@ -348,7 +348,18 @@ TEST(Alu, SaturatingArithmeticNeverWraps) {
   expectWordOrUnknown("mad.hi.sat.s32", {0x7fffffff, 0x7fffffff, 0x7fffffff}, 0x7fffffff);
 }
 
-TEST(Alu, ReluClampsAtZero) { expectWordOrUnknown("min.relu.s32", {0xffffffff, 5}, 0); }
+TEST(Alu, ReluClampsAtZero) {
+  const auto word = [](std::string_view opcode, U a, U b) {
+    const Lanes out = evaluateText(opcode, {all(a), all(b)});
+    EXPECT_EQ(out.unknown, 0u) << opcode;
+    return out.word[0];
+  };
+  EXPECT_EQ(word("min.relu.s32", 0xffffffff, 5), 0u);
+  EXPECT_EQ(word("min.relu.s32", 7, 5), 5u);
+  EXPECT_EQ(word("max.relu.s32", 0xffffffff, 0x80000000), 0u);
+  EXPECT_EQ(word("max.relu.s32", 0xffffffff, 5), 5u);
+  expectWordOrUnknown("min.relu.s16x2", {0xffff'0003, 0x0001'0002}, 0x0000'0002);
+}
 
 TEST(Alu, PermutationModesAreNotTheDefaultOne) {
   expectWordOrUnknown("prmt.b32.f4e", {0x33221100, 0x77665544, 1}, 0x44332211);

@@ -50,6 +50,12 @@ void forEachSuccessor(const Program& program, OpIndex index, F&& f) {
   f(index + 1);
 }
 
+bool isPlainExit(const Program& program, OpIndex index) {
+  if (index >= program.ops.size() || program.ops[index].guard != kNoSlot) return false;
+  const ptx::Effect& effect = program.ops[index].decoded->effect;
+  return std::holds_alternative<ptx::Exit>(effect) || std::holds_alternative<ptx::Return>(effect);
+}
+
 }  // namespace
 
 Liveness::Liveness(const Program& program) : rows_(program.ops.size()), stride_((program.register_count + 63) / 64) {
@@ -128,29 +134,34 @@ bool Guards::writesLive(OpIndex index, OpIndex at) const {
   return any;
 }
 
-// The worst that happens between `start` and `end`.
+// The worst that happens between `start` and `end`; kNoOp: up to the end of the thread.
 Guards::Side Guards::sideFrom(OpIndex start, OpIndex end, OpIndex branch) {
   Side worst = Side::kSilent;
+  bool has_ended = false;
   std::unordered_set<OpIndex> seen;
   std::vector<OpIndex> work{start};
   while (!work.empty()) {
     const OpIndex at = work.back();
     work.pop_back();
-    if (at == end || !seen.insert(at).second) continue;
+    const bool is_end = at == end || (end == kNoOp && isPlainExit(program_, at));
+    has_ended |= is_end;
+    if (is_end || !seen.insert(at).second) continue;
     if (at >= program_.ops.size() || seen.size() > kMaxRegionOps) return Side::kProtocol;
     if (writesLive(at, end)) return Side::kProtocol;
     const Side effect = effectOf(at);
     if (effect == Side::kProtocol) return effect;
     worst = std::max(worst, effect);
-    if (at == branch) continue;  // a loop: more turns make more accesses
+    if (at == branch) {  // a loop: more turns make more accesses
+      has_ended = true;
+      continue;
+    }
     forEachSuccessor(program_, at, [&](OpIndex next) { work.push_back(next); });
   }
-  return worst;
+  return has_ended ? worst : Side::kProtocol;
 }
 
 GuardClass Guards::classifyBranch(OpIndex index) {
   const Op& op = program_.ops[index];
-  if (op.reconverge == kNoOp) return GuardClass::kControl;
   const Side taken = op.target == kNoOp ? Side::kProtocol : sideFrom(op.target, op.reconverge, index);
   const Side rest = sideFrom(index + 1, op.reconverge, index);
   if (taken == Side::kSilent && rest == Side::kSilent) return GuardClass::kSilent;

@@ -3,7 +3,9 @@
 #include "analyzer/machine/param_reads.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include "analyzer/ptx/decode.h"
@@ -44,6 +46,19 @@ class PointerWalk {
   }
 
   bool isPointerLoad(std::uint32_t instr) const { return loads_.contains(instr); }
+
+  /// The variable that an address is in, with the offset from its start: compilers keep the address of a structure in a
+  /// register. Nothing where that register has other values, too.
+  std::optional<std::pair<ptx::VarId, std::int64_t>> placeOf(const Operand& address) const {
+    if (address.base == Operand::Base::kVariable && !address.is_module_scope) return std::pair(address.var, address.imm);
+    if (address.base != Operand::Base::kRegister || definitions_.count(static_cast<std::uint32_t>(address.reg)) != 1) return std::nullopt;
+    const Instruction& definition = function_.instructions[definitions_.find(static_cast<std::uint32_t>(address.reg))->second];
+    const auto* alu = std::get_if<ptx::Alu>(&definition.decoded->effect);
+    if (alu == nullptr || alu->op != AluOp::kMov || definition.guard || definition.operands.size() != 2) return std::nullopt;
+    const Operand& source = definition.operands[1];
+    if (source.kind != Operand::Kind::kVariable || source.is_module_scope) return std::nullopt;
+    return std::pair(source.var, source.imm + address.imm);
+  }
 
  private:
   void index(const Operand& operand, std::uint32_t instr) {
@@ -109,15 +124,15 @@ std::vector<ParamRead> findParamReads(const ptx::Function& function, const Slice
     const bool is_param_load =
         std::holds_alternative<ptx::Load>(instr.decoded->effect) && instr.decoded->space() == Space::kParam;
     if (!is_param_load || !slice.is_executed[i] || instr.operands.size() < 2) continue;
-    const Operand& address = instr.operands[1];
-    if (address.base != Operand::Base::kVariable || address.is_module_scope) continue;
-    const auto param = std::find(function.params.begin(), function.params.end(), address.var);
+    const auto place = pointers.placeOf(instr.operands[1]);
+    if (!place) continue;
+    const auto param = std::find(function.params.begin(), function.params.end(), place->first);
     if (param == function.params.end()) continue;
-    const ptx::Variable& variable = function.variables[static_cast<std::uint32_t>(address.var)];
+    const ptx::Variable& variable = function.variables[static_cast<std::uint32_t>(place->first)];
     const unsigned bytes = ptx::byteSize(instr.decoded->type());
     for (unsigned element = 0; element < instr.decoded->vector; ++element) {
       reads.push_back({.param = static_cast<std::uint32_t>(param - function.params.begin()),
-                       .offset = static_cast<std::uint32_t>(address.imm) + element * bytes,
+                       .offset = static_cast<std::uint32_t>(place->second) + element * bytes,
                        .size = bytes,
                        .is_pointer = bytes == 8 && (variable.is_pointer || pointers.isPointerLoad(i))});
     }

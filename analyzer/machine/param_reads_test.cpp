@@ -71,6 +71,13 @@ TEST(ParamReads, VectorReadIsOneReadAnElement) {
                           ParamRead{.param = 0, .offset = 20, .size = 4, .is_pointer = false}));
 }
 
+TEST(ParamReads, TheAddressOfAStructureMayBeInARegister) {
+  EXPECT_THAT(readsOf("mov.b64 %d2, p;\nld.param.u32 %r1, [%d2+12];\ncp.async.ca.shared.global [%r1], [%d1], 4;"),
+              ElementsAre(ParamRead{.param = 0, .offset = 12, .size = 4, .is_pointer = false}));
+  EXPECT_THAT(readsOf("mov.b64 %d2, p;\nadd.s64 %d2, %d2, 4;\nld.param.u32 %r1, [%d2+12];\ncp.async.ca.shared.global [%r1], [%d1], 4;"),
+              IsEmpty());
+}
+
 TEST(ParamReads, SameReadTwiceIsOne) {
   EXPECT_THAT(readsOf("ld.param.u32 %r1, [p];\nld.param.u32 %r2, [p];\nadd.u32 %r3, %r1, %r2;\n"
                       "cp.async.ca.shared.global [%r3], [%d1], 4;"),

@@ -90,6 +90,43 @@ constexpr std::size_t kMaxInputs = 24;    ///< kept
 constexpr std::size_t kMaxOpen = 4;       ///< assumptions that a changed value may mend together
 constexpr std::size_t kMaxVariants = 48;
 constexpr std::size_t kMaxIntervals = 256;
+constexpr std::size_t kMaxBox = 256;      ///< choices of values that are tried one by one
+
+// Where the symbols have few values left, as the numbers of blocks have, all of them are tried: Z3 takes milliseconds to
+// begin. Nothing where there are too many. kYes: the model has the values.
+std::optional<Solver::Answer> askBox(const Terms& terms, const Solver::Assumptions& assumptions, const std::map<TermId, Intervals>& ranges,
+                                     Model& model) {
+  std::map<TermId, std::vector<std::uint64_t>> box;
+  std::size_t choices = 1;
+  for (const Solver::Assumption& assumption : assumptions) {
+    for (const TermId id : terms.symbolsOf(assumption.predicate)) {
+      if (box.contains(id)) continue;
+      std::vector<std::uint64_t>& words = box[id];
+      const auto range = ranges.find(id);
+      const Intervals all(terms[id].low, terms[id].high);
+      for (const auto& [low, high] : (range == ranges.end() ? all : range->second).parts()) {
+        if (high - low >= kMaxBox - words.size()) return std::nullopt;
+        for (std::uint64_t word = low;; ++word) {
+          words.push_back(word);
+          if (word == high) break;
+        }
+      }
+      choices *= words.size();
+      if (choices > kMaxBox) return std::nullopt;
+    }
+  }
+  for (std::size_t choice = 0; choice < choices; ++choice) {
+    std::size_t left = choice;
+    for (const auto& [id, words] : box) {
+      model[terms[id].value] = words[left % words.size()];
+      left /= words.size();
+    }
+    Valuation values(terms, model);
+    const auto holds = [&](const Solver::Assumption& a) { return (values(a.predicate) != 0) == a.holds; };
+    if (std::all_of(assumptions.begin(), assumptions.end(), holds)) return Solver::Answer::kYes;
+  }
+  return Solver::Answer::kNo;
+}
 
 }  // namespace
 
@@ -255,13 +292,12 @@ Solver::Answer Solver::ask(Assumptions assumptions, Model& model) {
   for (std::size_t i = model.size(); i < terms_.symbols().size(); ++i) model.push_back(terms_.symbols()[i].low);
   const std::optional<Ranges> ranges = takeRanges(assumptions);
   if (!ranges) return Answer::kNo;
-  if (assumptions.empty()) {
-    for (const auto& [symbol, range] : *ranges) {
-      std::uint64_t& word = model[terms_[symbol].value];
-      if (!range.contains(word)) word = range.parts().front().first;
-    }
-    return Answer::kYes;
+  for (const auto& [symbol, range] : *ranges) {
+    std::uint64_t& word = model[terms_[symbol].value];
+    if (!range.contains(word)) word = range.parts().front().first;
   }
+  if (assumptions.empty()) return Answer::kYes;
+  if (const std::optional<Answer> answer = askBox(terms_, assumptions, *ranges, model)) return *answer;
   addRanges(*ranges, assumptions);
   if (refuted_.contains(assumptions)) return Answer::kNo;
   z3_->solver.reset();

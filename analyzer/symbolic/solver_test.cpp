@@ -42,6 +42,29 @@ TEST_F(SolverTest, AssumptionsAreAStack) {
   solver.pop();
 }
 
+TEST_F(SolverTest, TriesAllChoicesWhereFewAreLeft) {
+  const TermId x = terms.symbol("x", 32, 0, 3), y = terms.symbol("y", 32, 1, 2);
+  const TermId sum = terms.add(x, terms.multiply(y, terms.add(x, number(2))));  // x + y (x + 2)
+  const auto isFeasible = [&](std::uint64_t value) {
+    const Solver::Scope scope(solver);
+    solver.assume(terms.equal(sum, number(value)));
+    const Solver::Answer answer = solver.isFeasible();
+    if (answer == Solver::Answer::kYes) {
+      EXPECT_EQ(terms.evaluate(sum, 0, solver.model()), value);
+    }
+    return answer;
+  };
+  EXPECT_EQ(isFeasible(13), Solver::Answer::kYes);  // only 3 + 2 * 5
+  EXPECT_EQ(isFeasible(9), Solver::Answer::kNo);
+  solver.assume(terms.less(x, number(3), false));
+  EXPECT_EQ(isFeasible(13), Solver::Answer::kNo);
+  EXPECT_EQ(isFeasible(10), Solver::Answer::kYes);  // 2 + 2 * 4
+  solver.assume(terms.less(x, k, false));  // k has too many values to be tried
+  EXPECT_EQ(isFeasible(10), Solver::Answer::kYes);
+  solver.assume(terms.less(k, number(3), true));
+  EXPECT_EQ(isFeasible(10), Solver::Answer::kNo);
+}
+
 TEST_F(SolverTest, ALongerLoopExitsLikeAShorterOne) {
   // i = 3 + 4t < K exactly when 3 < K - 4t, once the turns before have gone on: 3 + 4(t-1) < K.
   const auto counter = [&](TermId turns) { return terms.add(number(3), terms.multiply(turns, number(4))); };

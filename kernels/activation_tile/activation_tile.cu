@@ -198,10 +198,15 @@ Check run(const Shape& shape, std::uint64_t seed) {
   return check;
 }
 
-/// Measures a form at full occupancy, or with shared memory padded so that one block fits on a multiprocessor.
-void measureForm(Bench& bench, const Form& form, const View& view, bool one_block) {
-  const std::size_t padded = one_block ? std::max<std::size_t>(sharedBytes(form), 120 * 1024) : sharedBytes(form);
-  const int blocks = residentBlocks(form.function, kThreads, padded);
+/// Where a form is measured: with one wave of blocks or many, or with shared memory padded so that one block fits on a
+/// multiprocessor.
+enum class Setting { kOneWave, kManyWaves, kOneBlock };
+
+void measureForm(Bench& bench, const Form& form, const View& view, Setting setting) {
+  const std::size_t least_shared = setting == Setting::kOneBlock ? 120 * 1024 : 0;
+  const std::size_t padded = std::max(sharedBytes(form), least_shared);
+  const int waves = setting == Setting::kManyWaves ? kWaves : 1;
+  const int blocks = waves * residentBlocks(form.function, kThreads, padded);
   Variant variant;
   variant.name = form.name;
   variant.function = reinterpret_cast<const void*>(form.function);
@@ -224,14 +229,17 @@ std::vector<Bench> bench() {
   full.shape = {kRows, kColumns, (kPitch - kColumns) / 4};
   full.bytes = 2.0 * kRows * kColumns * sizeof(float);
   full.flops = 11.0 * kRows * kColumns;
-  full.setting = "full occupancy";
-  Bench single = full;
+  full.setting = "full occupancy, one wave of blocks";
+  Bench waves = full, single = full;
+  waves.setting = "full occupancy, 32 waves";
   single.setting = "one block on each multiprocessor";
-  for (const Form& form : kSequential) measureForm(full, form, view, /*one_block=*/false);
-  for (const Form& form : kPipelined) measureForm(full, form, view, /*one_block=*/false);
-  measureForm(single, kSequential[2], view, /*one_block=*/true);  // the fastest of the three there
-  for (const Form& form : kPipelined) measureForm(single, form, view, /*one_block=*/true);
-  return {full, single};
+  for (const Form& form : kSequential) measureForm(full, form, view, Setting::kOneWave);
+  for (const Form& form : kPipelined) measureForm(full, form, view, Setting::kOneWave);
+  for (const Form& form : kSequential) measureForm(waves, form, view, Setting::kManyWaves);
+  for (const Form& form : kPipelined) measureForm(waves, form, view, Setting::kManyWaves);
+  measureForm(single, kSequential[2], view, Setting::kOneBlock);  // the fastest of the three there
+  for (const Form& form : kPipelined) measureForm(single, form, view, Setting::kOneBlock);
+  return {full, waves, single};
 }
 
 }  // namespace

@@ -86,21 +86,26 @@ struct alignas(128) Line {
   float at[32];
 };
 
-/// Many pairs in a row: one warp loads rows into outboxes, one sends them, one stores what has come into the inboxes.
+/// Some pairs of rows for each cluster: one warp loads into outboxes, one sends them, one stores what has come into the
+/// inboxes. A row is cut into pieces of kPiece floats; a cluster (blockIdx.x / 2) owns one piece of the rows of its group
+/// (blockIdx.y), `pairs` pairs of them. Small pieces and short groups keep what is in flight close together in global
+/// memory: with pieces of 4096 floats, and blocks that stay for all rows, the same kernel is a tenth slower.
 ///
 /// Outboxes and inboxes are two rings. An outbox may be loaded again when the partner has received what was sent from
 /// it (`sent`), an inbox of the partner may be written again when the partner has stored it (`free`). The storing warp
 /// owns its inboxes: it announces what is to come before it tells the partner that there is room.
+constexpr int kPiece = 1024;
+
 template <int kSlots>
 struct alignas(128) Slots {
-  float outbox[kSlots][kMaxRow];
-  float inbox[kSlots][kMaxRow];
+  float outbox[kSlots][kPiece];
+  float inbox[kSlots][kPiece];
 };
 
-// handoff: launch block=96 cluster=2 grid=4 smem=98304 rows=21 length=1000
+// handoff: launch block=96 cluster=2 grid=4x2 smem=49152 rows=35 length=1500 pairs=9
 template <int kSlots>
 __global__ void __cluster_dims__(kBlocks) __launch_bounds__(kRoleThreads)
-    exchangePipelined(const float* in, float* out, int rows, int length) {
+    exchangePipelined(const float* in, float* out, int rows, int length, int pairs) {
   extern __shared__ Line memory[];
   auto& slots = *reinterpret_cast<Slots<kSlots>*>(memory);
   __shared__ TransactionBarrier loaded[kSlots], sent[kSlots], received[kSlots], free[kSlots], last;
@@ -115,20 +120,24 @@ __global__ void __cluster_dims__(kBlocks) __launch_bounds__(kRoleThreads)
   }
   const ClusterScope cluster(threadIdx.x == 0);
   const Peer peer(cluster.rank() ^ 1);
-  const int step = static_cast<int>(gridDim.x), first = static_cast<int>(blockIdx.x);
+  const int group = static_cast<int>(blockIdx.y) * pairs * kBlocks;
   const int paired = rows & ~1;  // rows that have a partner
-  const Bytes bytes = bytesOf<float>(length);
+  const int turns = min(pairs, (paired - group) / kBlocks);
+  const int column = static_cast<int>(blockIdx.x) / kBlocks * kPiece;
+  const Bytes bytes = bytesOf<float>(min(kPiece, length - column));
+  const std::int64_t first = static_cast<std::int64_t>(group + static_cast<int>(cluster.rank())) * length + column;
+  const std::int64_t step = static_cast<std::int64_t>(kBlocks) * length;
   if (threadIdx.x == 0) {
     Cursor<kSlots, Phase> load(Phase::beforeFirst());
-    for (int row = first; row < paired; row += step, load.advance()) {
+    for (int k = 0; k < turns; ++k, load.advance()) {
       const int slot = load.slot();
       sent[slot].waitCluster(load.phase());
       loaded[slot].arriveExpect(bytes);
-      bulkLoad(slots.outbox[slot], in + static_cast<std::int64_t>(row) * length, bytes, loaded[slot]);
+      bulkLoad(slots.outbox[slot], in + first + k * step, bytes, loaded[slot]);
     }
   } else if (threadIdx.x == 32) {
     Cursor<kSlots, Phase> full(Phase::first()), room(Phase::beforeFirst());
-    for (int row = first; row < paired; row += step, full.advance(), room.advance()) {
+    for (int k = 0; k < turns; ++k, full.advance(), room.advance()) {
       const int slot = full.slot();
       loaded[slot].wait(full.phase());
       free[slot].waitCluster(room.phase());
@@ -138,25 +147,26 @@ __global__ void __cluster_dims__(kBlocks) __launch_bounds__(kRoleThreads)
     BulkStores<2> stores;
     Cursor<kSlots, Phase> store(Phase::first());
     for (int slot = 0; slot < kSlots; ++slot)
-      if (first + slot * step < paired) received[slot].arriveExpect(bytes);
+      if (slot < turns) received[slot].arriveExpect(bytes);
     int before = 0;  // slot of the row before
-    for (int row = first; row < paired; row += step, store.advance()) {
+    for (int k = 0; k < turns; ++k, store.advance()) {
       const int slot = store.slot();
       received[slot].wait(store.phase());
       arriveAt(cluster, sent[slot], peer);
-      stores.store(out + static_cast<std::int64_t>(row) * length, slots.inbox[slot], bytes);
+      stores.store(out + first + k * step, slots.inbox[slot], bytes);
       stores.commit();
-      if (row + kSlots * step < paired) received[slot].arriveExpect(bytes);
+      if (k + kSlots < turns) received[slot].arriveExpect(bytes);
       stores.template waitRead<1>();
-      if (row != first) arriveAt(cluster, free[before], peer);
+      if (k > 0) arriveAt(cluster, free[before], peer);
       before = slot;
     }
     stores.template waitRead<0>();
-    if (paired < rows && first == 0) {  // the last row stays where it is; the inboxes have been stored
+    if (paired < rows && turns < pairs && cluster.rank() == 0) {  // the last row stays where it is; the inboxes have been stored
+      const std::int64_t at = static_cast<std::int64_t>(paired) * length + column;
       last.arriveExpect(bytes);
-      bulkLoad(slots.inbox[0], in + static_cast<std::int64_t>(paired) * length, bytes, last);
+      bulkLoad(slots.inbox[0], in + at, bytes, last);
       last.wait(Phase::first());
-      stores.store(out + static_cast<std::int64_t>(paired) * length, slots.inbox[0], bytes);
+      stores.store(out + at, slots.inbox[0], bytes);
       stores.commit();
       stores.template waitRead<0>();
     }
@@ -164,31 +174,48 @@ __global__ void __cluster_dims__(kBlocks) __launch_bounds__(kRoleThreads)
 }
 
 using Function = void (*)(const float*, float*, int, int);
+using RingFunction = void (*)(const float*, float*, int, int, int);
 
 struct Form {
   const char* name;
-  Function function;
+  Function function;      ///< of the forms in which a block has one row
+  RingFunction pipelined;  ///< of those in which it has many
   int threads, slots;
   const char* completion;
 };
+constexpr const char* kRingCompletion = "mbarrier complete_tx; bulk wait_group.read 1, remote arrive";
 constexpr Form kForms[] = {
-    {"baseline", exchangeLoads, kLoadThreads, 1, "barrier.cluster"},
-    {"bulk copy", exchangeBulk, kBulkThreads, 1, "mbarrier complete_tx; bulk wait_group.read 0"},
-    {"pipelined, 2 slots", exchangePipelined<2>, kRoleThreads, 2, "mbarrier complete_tx; bulk wait_group.read 1, remote arrive"},
-    {"pipelined, 3 slots", exchangePipelined<3>, kRoleThreads, 3, "mbarrier complete_tx; bulk wait_group.read 1, remote arrive"}};
+    {"baseline", exchangeLoads, nullptr, kLoadThreads, 1, "barrier.cluster"},
+    {"bulk copy", exchangeBulk, nullptr, kBulkThreads, 1, "mbarrier complete_tx; bulk wait_group.read 0"},
+    {"pipelined, 2 slots", nullptr, exchangePipelined<2>, kRoleThreads, 2, kRingCompletion},
+    {"pipelined, 3 slots", nullptr, exchangePipelined<3>, kRoleThreads, 3, kRingCompletion},
+    {"pipelined, 4 slots", nullptr, exchangePipelined<4>, kRoleThreads, 4, kRingCompletion},
+    {"pipelined, 6 slots", nullptr, exchangePipelined<6>, kRoleThreads, 6, kRingCompletion}};
 
-std::size_t sharedBytes(const Form& form) { return form.slots == 1 ? 0 : sizeof(float) * 2 * kMaxRow * form.slots; }
+std::size_t sharedBytes(const Form& form) { return form.pipelined ? sizeof(float) * 2 * kPiece * form.slots : 0; }
 
-/// Blocks of a launch: as many as there are rows, or as many as fit on the device where a block turns over many.
-int blocksOf(const Form& form, int rows) {
-  const int all = static_cast<int>(divideUp(rows, kBlocks)) * kBlocks;
-  if (form.slots == 1) return all;
-  const int resident = residentBlocks(form.function, form.threads, sharedBytes(form));
-  return std::min(all, resident / kBlocks * kBlocks);
+constexpr int kPairs = 16;           // of a group
+constexpr int kMaxGroups = 65535;    // blockIdx.y
+
+const void* functionOf(const Form& form) {
+  return form.pipelined ? reinterpret_cast<const void*>(form.pipelined) : reinterpret_cast<const void*>(form.function);
 }
 
-void launch(const Form& form, const float* in, float* out, int rows, int length, int blocks) {
-  form.function<<<blocks, form.threads, sharedBytes(form)>>>(in, out, rows, length);
+/// Lets the form have its dynamic shared memory; before its first launch.
+void allowShared(const Form& form) {
+  require(cudaFuncSetAttribute(functionOf(form), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes(form))),
+          "cudaFuncSetAttribute");
+}
+
+void launch(const Form& form, const float* in, float* out, int rows, int length, int least_pairs) {
+  if (form.pipelined) {
+    const int pairs = std::max(least_pairs, static_cast<int>(divideUp(rows, 2 * kMaxGroups)));
+    const dim3 blocks(kBlocks * static_cast<unsigned>(divideUp(length, kPiece)),
+                      static_cast<unsigned>(divideUp(rows, kBlocks * pairs)));
+    form.pipelined<<<blocks, form.threads, sharedBytes(form)>>>(in, out, rows, length, pairs);
+  } else {
+    form.function<<<static_cast<unsigned>(divideUp(rows, kBlocks) * kBlocks), form.threads>>>(in, out, rows, length);
+  }
   requireLaunch("cluster_exchange");
 }
 
@@ -212,9 +239,8 @@ Check run(const Shape& shape, std::uint64_t seed) {
   Check check;
   for (const Form& form : kForms) {
     device_out.poison();
-    const int few = rows % 3 * 2 + 2;  // several rows for each block, where blocks can have several
-    const int blocks = form.slots == 1 ? blocksOf(form, rows) : std::min(blocksOf(form, rows), few);
-    launch(form, device_in.get(), device_out.get(), rows, length, blocks);
+    allowShared(form);
+    launch(form, device_in.get(), device_out.get(), rows, length, rows % 3 == 0 ? kPairs : rows % 50 + 1);
     compare(check, form.name, device_out.download(), want, 0);
   }
   return check;
@@ -229,14 +255,15 @@ std::vector<Bench> bench() {
   result.bytes = 2.0 * kRows * kLength * sizeof(float);
   result.is_mover = true;
   for (const Form& form : kForms) {
+    allowShared(form);
     Variant variant;
     variant.name = form.name;
-    variant.function = reinterpret_cast<const void*>(form.function);
+    variant.function = functionOf(form);
     variant.block_threads = form.threads;
     variant.dynamic_shared_bytes = sharedBytes(form);
     variant.stages = form.slots;
     variant.completion = form.completion;
-    variant.launch = [&, blocks = blocksOf(form, kRows)] { launch(form, in.get(), out.get(), kRows, kLength, blocks); };
+    variant.launch = [&] { launch(form, in.get(), out.get(), kRows, kLength, kPairs); };
     measure(result, variant);
   }
   return {result};

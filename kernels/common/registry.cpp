@@ -8,6 +8,7 @@ const Kernel& rowExchange();
 const Kernel& clusterExchange();
 const Kernel& tmaTileCopy();
 const Kernel& activationTile();
+const Kernel& rmsNorm();
 const Kernel& stencil();
 const Kernel& storeRing();
 const Kernel& cudaApi();
@@ -17,9 +18,9 @@ const Kernel& gemmWgmma();
 
 const std::vector<const Kernel*>& allKernels() {
   static const std::vector<const Kernel*> kKernels = {
-      &rowExchange(), &clusterExchange(), &tmaTileCopy(), &activationTile(),
-      &stencil(),     &storeRing(),       &cudaApi(),     &namedBarrier(),
-      &gemmCpAsync(), &gemmWgmma(),
+      &rowExchange(), &clusterExchange(), &tmaTileCopy(), &activationTile(), &rmsNorm(),
+      &stencil(),     &storeRing(),       &cudaApi(),     &namedBarrier(),   &gemmCpAsync(),
+      &gemmWgmma(),
   };
   return kKernels;
 }

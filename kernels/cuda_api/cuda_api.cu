@@ -45,7 +45,7 @@ __device__ __forceinline__ void fenceBeforeRefill() {
 }
 
 /// Baseline: through registers.
-// handoff: launch block=256 grid=1 count=12345
+// handoff: launch block=256 grid=4 count=54321
 __global__ void __launch_bounds__(kThreads) foldSequential(const float* in, float* out, int count, float a, float b) {
   __shared__ alignas(16) float slot[kTile];
   const int tiles = (count + kTile - 1) / kTile;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads) foldSequential(const float* in, floa
 }
 
 /// Each thread copies its own chunks into a stage of the block's pipeline.
-// handoff: launch block=256 grid=1 count=12345
+// handoff: launch block=256 grid=4 count=54321
 __global__ void __launch_bounds__(kThreads) foldPipeline(const float* in, float* out, int count, float a, float b) {
   __shared__ alignas(16) float slots[kSlots][kTile];
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kSlots> state;
@@ -171,7 +171,7 @@ std::vector<Bench> bench() {
   result.bytes = 2.0 * kCount * sizeof(float);
   result.flops = 3.0 * kCount;
   for (const Form& form : kForms) {
-    const int blocks = residentBlocks(form.function, kThreads, 0);
+    const int blocks = kWaves * residentBlocks(form.function, kThreads, 0);
     Variant variant;
     variant.name = form.name;
     variant.function = reinterpret_cast<const void*>(form.function);

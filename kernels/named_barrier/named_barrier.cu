@@ -50,7 +50,7 @@ __device__ __forceinline__ void storeReversed(const float* slot, float* out, int
 }
 
 /// Baseline: all threads copy, wait, and store.
-// handoff: launch block=192 grid=1 count=12345
+// handoff: launch block=192 grid=4 count=54321
 __global__ void __launch_bounds__(kThreads) reverseSequential(const float* in, float* out, int count) {
   __shared__ alignas(16) float slot[kTile];
   const int tiles = (count + kTile - 1) / kTile;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads) reverseSequential(const float* in, f
   }
 }
 
-// handoff: launch block=192 grid=1 count=12345
+// handoff: launch block=192 grid=4 count=54321
 __global__ void __launch_bounds__(kThreads) reverseHandedOver(const float* in, float* out, int count) {
   __shared__ alignas(16) float slots[kSlots][kTile];
   const int tiles = (count + kTile - 1) / kTile;
@@ -132,7 +132,7 @@ std::vector<Bench> bench() {
   result.bytes = 2.0 * kCount * sizeof(float);
   result.is_mover = true;
   for (const Form& form : kForms) {
-    const int blocks = residentBlocks(form.function, kThreads, 0);
+    const int blocks = kWaves * residentBlocks(form.function, kThreads, 0);
     Variant variant;
     variant.name = form.name;
     variant.function = reinterpret_cast<const void*>(form.function);

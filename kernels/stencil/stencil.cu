@@ -63,7 +63,7 @@ __device__ __forceinline__ void computeRow(const Row& above, const Row& here, co
 }
 
 /// Baseline: three slots, and each row is waited for as soon as it is asked for.
-// handoff: launch block=128 grid=1 rows=40 columns=301 pitch=304
+// handoff: launch block=128 grid=2x2 rows=100 columns=701 pitch=704
 __global__ void __launch_bounds__(kThreads) stencilSequential(const float* in, float* out, int rows, int columns, int pitch,
                                                               float center, float side) {
   const Extents extents = {rows, columns, pitch};
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) stencilSequential(const float* in, f
   }
 }
 
-// handoff: launch block=128 grid=1 rows=40 columns=301 pitch=304
+// handoff: launch block=128 grid=2x2 rows=100 columns=701 pitch=704
 template <int kSlots>
 __global__ void __launch_bounds__(kThreads) stencilPipelined(const float* in, float* out, int rows, int columns, int pitch,
                                                              float center, float side) {

@@ -180,7 +180,7 @@ std::vector<Bench> bench() {
     variant.block_threads = kThreads;
     variant.stages = form.slots;
     variant.completion = form.slots == 1 ? "-" : "fence.proxy.async, bulk wait_group.read " + std::to_string(form.slots - 2) + ", bar.sync";
-    variant.launch = [&, blocks = per_multiprocessor * multiprocessors()] { launch(form, problem, map, blocks); };
+    variant.launch = [&, blocks = kWaves * per_multiprocessor * multiprocessors()] { launch(form, problem, map, blocks); };
     measure(result, variant);
   }
   return {result};

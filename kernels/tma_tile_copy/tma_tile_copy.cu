@@ -169,7 +169,7 @@ std::vector<Bench> bench() {
   result.bytes = 2.0 * kRows * kColumns * sizeof(float);
   result.is_mover = true;
   for (const Form& form : kForms) {
-    const int blocks = residentBlocks(form.function, kThreads, sharedBytes(form));
+    const int blocks = kWaves * residentBlocks(form.function, kThreads, sharedBytes(form));
     Variant variant;
     variant.name = form.name;
     variant.function = reinterpret_cast<const void*>(form.function);

@@ -33,7 +33,8 @@ __device__ __forceinline__ void bulkLoad(T* shared, const std::remove_const_t<T>
   ptx::bulkLoad(ptx::sharedAddress(shared), global, bytes.count(), barrier.address());
 }
 
-/// Loads a box that starts at column x, row y (elements). The barrier gets the bytes of the whole box.
+/// Loads a box that starts at column x, row y (elements, negative ones too). The barrier gets the bytes of the whole box.
+/// x is a multiple of 16 bytes: at others an H200 ends the kernel with "illegal instruction". No document says so.
 template <class T>
 __device__ __forceinline__ void tensorLoad(T* shared, const CUtensorMap& map, TransactionBarrier& barrier, int x, int y) {
   static_assert(!std::is_const_v<T>, "the destination of a copy is written");
