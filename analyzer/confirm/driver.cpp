@@ -11,7 +11,7 @@ namespace handoff::confirm {
 
 struct Driver::LaunchConfig {
   unsigned grid[3], block[3], shared_bytes;
-  void* stream;
+  StreamHandle* stream;
   struct Attribute {
     int id;
     char pad[4];
@@ -47,7 +47,7 @@ bool Driver::findAll() {
          find(function_set_, "cuFuncSetAttribute") && find(alloc_, "cuMemAlloc_v2") &&
          find(host_alloc_, "cuMemHostAlloc") && find(host_address_, "cuMemHostGetDevicePointer_v2") &&
          find(to_device_, "cuMemcpyHtoD_v2") && find(to_host_, "cuMemcpyDtoH_v2") &&
-         find(launch_, "cuLaunchKernelEx") && find(synchronize_, "cuCtxSynchronize") &&
+         find(stream_create_, "cuStreamCreate") && find(launch_, "cuLaunchKernelEx") && find(synchronize_, "cuCtxSynchronize") &&
          find(error_name_, "cuGetErrorName") && find(encode_tiled_, "cuTensorMapEncodeTiled");
 }
 
@@ -129,14 +129,20 @@ Status Driver::prepare(FunctionHandle* function, const LaunchShape& shape) const
   return function_set_(function, kFunctionMaxDynamicShared, static_cast<int>(shape.shared_bytes));
 }
 
-Status Driver::launch(FunctionHandle* function, const LaunchShape& shape, void** parameters) const {
+Status Driver::makeStream(StreamHandle*& stream) const {
+  constexpr unsigned kNonBlocking = 1;
+  return stream_create_(&stream, kNonBlocking);
+}
+
+Status Driver::launch(FunctionHandle* function, const LaunchShape& shape, void** parameters,
+                      StreamHandle* stream) const {
   LaunchConfig::Attribute cluster{
       kLaunchClusterDimension, {}, {shape.cluster[0], shape.cluster[1], shape.cluster[2]}};
   const bool is_cluster = shape.cluster[0] * shape.cluster[1] * shape.cluster[2] > 1;
   const LaunchConfig config{{shape.grid[0], shape.grid[1], shape.grid[2]},
                             {shape.block[0], shape.block[1], shape.block[2]},
                             shape.shared_bytes,
-                            nullptr,
+                            stream,
                             &cluster,
                             is_cluster ? 1u : 0u};
   return launch_(&config, function, parameters, nullptr);

@@ -19,6 +19,7 @@ using Address = std::uint64_t;
 using Dim3 = std::array<std::uint32_t, 3>;
 struct ModuleHandle;
 struct FunctionHandle;
+struct StreamHandle;
 
 namespace status {
 inline constexpr Status kOk = 0, kOutOfMemory = 2, kIllegalAddress = 700, kLaunchTimeout = 702;
@@ -62,7 +63,11 @@ class Driver {
   Status toHost(void* to, Address from, std::size_t bytes) const;
   /// Allows the shared memory that the launch asks for.
   Status prepare(FunctionHandle* function, const LaunchShape& shape) const;
-  Status launch(FunctionHandle* function, const LaunchShape& shape, void** parameters) const;
+  /// A stream whose kernels run beside those of the others.
+  Status makeStream(StreamHandle*& stream) const;
+  /// `stream`: null for the one that all else is in.
+  Status launch(FunctionHandle* function, const LaunchShape& shape, void** parameters,
+                StreamHandle* stream = nullptr) const;
   Status synchronize() const;
   /// A map over `bytes` bytes at `address`, with rows as long as 64 boxes.
   Status encode(EncodedMap& map, const TensorMapSpec& spec, Address address, std::size_t bytes) const;
@@ -94,6 +99,7 @@ class Driver {
   Status (*host_address_)(Address*, void*, unsigned) = nullptr;
   Status (*to_device_)(Address, const void*, std::size_t) = nullptr;
   Status (*to_host_)(void*, Address, std::size_t) = nullptr;
+  Status (*stream_create_)(StreamHandle**, unsigned) = nullptr;
   Status (*launch_)(const LaunchConfig*, FunctionHandle*, void**, void**) = nullptr;
   Status (*synchronize_)() = nullptr;
   Status (*error_name_)(Status, const char**) = nullptr;
