@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -166,6 +167,7 @@ struct Totals {
 };
 
 int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Array broken) {
+  const auto start = std::chrono::steady_clock::now();
   std::vector<JobResult> results(jobs.size());
   std::atomic<std::size_t> next{0};
   std::mutex output;
@@ -191,6 +193,8 @@ int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Arra
     report.set("device", result.device);
     report.set("driver_version", result.driver_version);
   }
+  report.set("processes", line.jobs);
+  report.set("wall_seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   report.set("launches_per_cell", line.settings.launches);
   if (line.settings.blocks != 0) report.set("blocks", line.settings.blocks);
   json::Array list = std::move(broken);
