@@ -228,16 +228,18 @@ class Planner {
   bool queue(Instrumenter& to, bool is_always, const Describe& describe) const {
     for (const Site& site : diagnosis_.sites) {
       if (site.kind == EventKind::kTensormapEdit || (!is_always && site.pass == 0)) continue;
+      const bool is_mma = site.kind == EventKind::kMma;
       const std::vector<std::uint32_t> copies =
           is_always ? copiesOf(site) : std::vector<std::uint32_t>{site.instr};
       bool fits = false;
       for (const std::uint32_t instr : copies) {
-        const Instrumenter::Place place{instr, actorsAt(site, Actors::Who::kWarp), is_always ? 0 : site.pass};
-        fits |= site.kind == EventKind::kMma ? to.queueMultiplications(place) : to.queueCopies(place);
+        // ptxas makes multiplications wait for each other where some stand in a branch.
+        fits |= is_mma ? to.queueMultiplications({instr})
+                       : to.queueCopies({instr, actorsAt(site, Actors::Who::kWarp), is_always ? 0 : site.pass});
       }
       if (!fits) continue;
-      describe((site.kind == EventKind::kMma ? "64 multiplications that add up to nothing are queued before '"
-                                             : "8 bulk stores to host memory are queued before '") +
+      describe((is_mma ? "64 multiplications that add up to nothing are queued before '"
+                       : "8 bulk stores to host memory are queued before '") +
                opcodeOf(site) + "'");
       return true;
     }
