@@ -25,6 +25,7 @@ struct Variant {
   std::string name, what;
   std::string base, repaired;  ///< files; `repaired` may be empty
   bool has_host_sources = false;
+  bool has_host_buffers = false;
   bool has_neighbour = false;  ///< another kernel comes after the blocks that have ended
   bool has_noise = false;      ///< the buffers hold all bit patterns
 };

@@ -47,7 +47,7 @@ class Worker {
   /// Only the kernel as it is, once.
   int runOneLaunch() {
     Side& side = reference_;
-    if (loadHelpers() && makeSide(side, /*has_host_sources=*/false) && load(job_.plain.base, side) &&
+    if (loadHelpers() && makeSide(side, Place::kDevice) && load(job_.plain.base, side) &&
         fill(side, /*seed=*/1, mode_.kind) && check(driver_.synchronize(), "preparation") &&
         check(driver_.launch(side.function, job_.shape, side.pointers.data()), "launch") &&
         check(driver_.synchronize(), "kernel"))
@@ -59,7 +59,7 @@ class Worker {
     say("device " + driver_.deviceName());
     say("driver " + std::to_string(driver_.driverVersion()));
     say("loading");
-    if (!loadHelpers() || !makeSide(reference_, /*has_host_sources=*/false) ||
+    if (!loadHelpers() || !makeSide(reference_, Place::kDevice) ||
         !load(job_.reference(), reference_))
       return broken();
     if (!job_.hasRepair()) {
@@ -116,7 +116,9 @@ class Worker {
 
   std::uint64_t bytesOf(const Argument& argument) const { return argument.bytes * mode_.scale; }
 
-  bool makeSide(Side& side, bool has_host_sources) {
+  enum class Place : std::uint8_t { kDevice, kHostSources, kHost };
+
+  bool makeSide(Side& side, Place place_of_buffers) {
     const bool is_any_source = std::any_of(job_.arguments.begin(), job_.arguments.end(),
                                            [](const Argument& a) { return a.is_source; });
     side.memory.assign(job_.arguments.size(), 0);
@@ -132,7 +134,8 @@ class Worker {
       }
       const bool is_map = argument.kind == Argument::Kind::kTensorMap;
       // Where nobody knows which buffer the copies read, all of them are.
-      const bool is_host = has_host_sources && (is_map || argument.is_source || !is_any_source);
+      const bool is_source = is_map || argument.is_source || !is_any_source;
+      const bool is_host = place_of_buffers == Place::kHost || (place_of_buffers == Place::kHostSources && is_source);
       const std::uint64_t bytes = is_map ? kMapBytes : bytesOf(argument);
       Address& address = side.memory[a];
       const Status status = is_host ? driver_.allocateHost(bytes + 2 * kMargin, address)
@@ -275,7 +278,7 @@ class Worker {
   // Two launches with different junk in shared memory.
   bool isReferenceStable() {
     Side second;
-    if (!makeSide(second, false)) return broken(), false;
+    if (!makeSide(second, Place::kDevice)) return broken(), false;
     second.function = reference_.function;
     constexpr unsigned kTries = 4;
     const Conditions undisturbed{.fill_kind = mode_.kind};
@@ -298,8 +301,11 @@ class Worker {
 
   bool runCell(const Variant& variant, const std::string& file, unsigned& wrong) {
     say("loading");
-    Side& side = variant.has_host_sources ? host_ : spare_;
-    if (side.memory.empty() && !makeSide(side, variant.has_host_sources)) return say("skip " + why_), true;
+    const Place place = variant.has_host_buffers   ? Place::kHost
+                        : variant.has_host_sources ? Place::kHostSources
+                                                   : Place::kDevice;
+    Side& side = place == Place::kDevice ? spare_ : place == Place::kHost ? all_host_ : host_;
+    if (side.memory.empty() && !makeSide(side, place)) return say("skip " + why_), true;
     if (!load(file, side)) return say("skip " + why_), true;
     say("running");
     const Conditions quiet{.fill_kind = variant.has_noise ? kNoise : mode_.kind};
@@ -339,7 +345,7 @@ class Worker {
   FunctionHandle *fill_ = nullptr, *compare_ = nullptr, *scrub_ = nullptr, *neighbour_ = nullptr;
   StreamHandle* beside_ = nullptr;
   Address result_ = 0, changed_ = 0, flood_ = 0;
-  Side reference_, spare_, host_;
+  Side reference_, spare_, host_, all_host_;
   bool is_launch_refused_ = false;
   std::string why_;
 };

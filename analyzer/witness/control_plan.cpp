@@ -120,7 +120,11 @@ class ControlPlanner {
            bool has_neighbour = false) {
     Instrumenter to(program_);
     if (!change(to)) return false;
-    variants_.push_back({std::move(name), std::move(text), to.take(), is_host, has_neighbour});
+    variants_.push_back({.name = std::move(name),
+                         .description = std::move(text),
+                         .added = to.take(),
+                         .has_host_sources = is_host,
+                         .has_neighbour = has_neighbour});
     return true;
   }
 

@@ -352,6 +352,7 @@ class Builder {
     for (const Variant& variant : planned) {
       Value entry = Object{
           {"name", variant.name}, {"what", variant.description}, {"host_sources", variant.has_host_sources}};
+      if (variant.has_host_buffers) entry.set("host_buffers", true);
       if (variant.has_neighbour) entry.set("neighbour", true);
       if (variant.has_noise) entry.set("noise", true);
       entry.set("base", addFile(variant, "base", base, variant.added.before));

@@ -24,7 +24,7 @@ constexpr std::string_view kAll[] = {
     "delay-first",     "delay-second",     "others-first",     "others-second",
     "stores",          "stores-others",    "flood",            "queue",
     "queue-all",       "stale-over",       "stale-open",       "prefetch",
-    "neighbour",       "queue-neighbour",  "delay-first-all",  "delay-second-all",
+    "host-all",        "queue-host-all",   "neighbour",       "queue-neighbour",  "delay-first-all",  "delay-second-all",
     "host-delay-first", "host-delay-second", "noise"};
 
 /// What shows the rule best; the others follow in the order of kAll.
@@ -70,7 +70,7 @@ class Planner {
   std::optional<Variant> make(const std::string& name) {
     Variant variant{.name = name};
     Instrumenter to(program_);
-    if (name.starts_with("host")) {
+    if (name.starts_with("host") && name != "host-all") {
       if (!hasCopy()) return std::nullopt;
       variant.has_host_sources = true;
       variant.description = "the global memory of the copies is host memory";
@@ -104,6 +104,11 @@ class Planner {
       describe("another kernel takes over the shared memory of blocks that have ended");
       variant.has_neighbour = true;
       return endsTooEarly() && (name == "neighbour" || queue(to, /*is_always=*/false, describe));
+    }
+    if (name.ends_with("host-all")) {
+      describe("all buffers are host memory");
+      variant.has_host_buffers = true;
+      return isAboutStores() && (name == "host-all" || queue(to, /*is_always=*/false, describe));
     }
     if (name.starts_with("queue")) return queue(to, name == "queue-all", describe);
     if (name.starts_with("stale")) return stale(to, name == "stale-over", describe);
@@ -271,6 +276,13 @@ class Planner {
   bool endsTooEarly() const {
     static constexpr std::string_view kRules[] = {"leaked-copy", "store-not-drained", "cluster-lifetime"};
     return std::find(std::begin(kRules), std::end(kRules), diagnosis_.finding.rule) != std::end(kRules);
+  }
+
+  /// Bulk stores whose source or destination is met too early.
+  bool isAboutStores() const {
+    return program_.has_bulk_stores && std::any_of(diagnosis_.sites.begin(), diagnosis_.sites.end(), [](const Site& site) {
+             return site.kind == EventKind::kBulk;
+           });
   }
 
   /// What a copy writes decides how a barrier goes on.

@@ -18,6 +18,7 @@ struct Variant {
   Instrumentation added;    ///< nothing: the kernel as it is
   /// The global side of the copies lies in host memory, which makes them late.
   bool has_host_sources = false;
+  bool has_host_buffers = false;  ///< all buffers do, which makes what is stored late, too
   /// Another kernel takes over the shared memory of blocks that have ended, and looks after what it put there.
   bool has_neighbour = false;
   bool has_noise = false;  ///< the buffers hold all bit patterns
