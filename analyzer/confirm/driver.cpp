@@ -167,6 +167,7 @@ Status Driver::encode(EncodedMap& map, const TensorMapSpec& spec, Address addres
     const std::uint64_t wanted = (std::uint64_t{spec.box[d]} * (rank == 1 ? room : kBoxes) + 15) / 16 * 16;
     extents[d] = d + 1 == rank ? std::max<std::uint64_t>(room, spec.box[d])
                                : std::min(wanted, std::max<std::uint64_t>(room / 16 * 16, 16));
+    if (spec.is_edited) extents[d] = d == 0 ? (std::uint64_t{spec.box[d]} + 15) / 16 * 16 : spec.box[d];
     extents[d] = std::min<std::uint64_t>(extents[d], std::uint64_t{1} << 31);
     room /= std::max<std::uint64_t>(extents[d], 1);
     strides[d] = (d == 0 ? spec.element_bytes : strides[d - 1]) * extents[d];

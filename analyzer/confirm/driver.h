@@ -35,6 +35,7 @@ struct TensorMapSpec {
   std::vector<std::uint32_t> box;    ///< elements, innermost first
   std::vector<std::uint32_t> steps;  ///< between elements of the box; empty: 1
   std::uint32_t swizzle = 0, interleave = 0;
+  bool is_edited = false;  ///< the kernel makes it point elsewhere: there is one box
 };
 
 struct LaunchShape {
@@ -69,7 +70,7 @@ class Driver {
   Status launch(FunctionHandle* function, const LaunchShape& shape, void** parameters,
                 StreamHandle* stream = nullptr) const;
   Status synchronize() const;
-  /// A map over `bytes` bytes at `address`, with rows as long as 64 boxes.
+  /// A map over `bytes` bytes at `address`, with rows as long as 64 boxes, or over one box.
   Status encode(EncodedMap& map, const TensorMapSpec& spec, Address address, std::size_t bytes) const;
   std::string nameOf(Status status) const;
 

@@ -142,6 +142,7 @@ class Reader {
   bool readMap(const Value& said, TensorMapSpec& map) {
     map.element_bytes = static_cast<std::uint32_t>(said["element_bytes"].integer());
     map.swizzle = static_cast<std::uint32_t>(said["swizzle"].integer());
+    map.is_edited = said["is_edited"].boolean();
     map.interleave = static_cast<std::uint32_t>(said["interleave"].integer());
     for (const Value& extent : said["box"].array())
       map.box.push_back(static_cast<std::uint32_t>(extent.integer()));

@@ -214,8 +214,10 @@ class Builder {
   Value mapOrGuess(std::uint64_t address) const {
     Value map = mapAt(address);
     const auto assumed = in_.diagnosis.assumed_boxes.find(address);
-    if (!map.isNull() || assumed == in_.diagnosis.assumed_boxes.end()) return map;
-    return guessedMap(assumed->second, rankOfMaps());
+    if (map.isNull() && assumed != in_.diagnosis.assumed_boxes.end())
+      map = guessedMap(assumed->second, rankOfMaps());
+    if (!map.isNull() && in_.program.edits_tensormaps) map.set("is_edited", true);
+    return map;
   }
 
   /// Of the tensor copies of the kernel: "cp.async.bulk.tensor.2d".
