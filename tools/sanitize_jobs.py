@@ -46,7 +46,7 @@ def run(tool, confirm, folder, manifest, mode, seconds):
     counts = [int(n) for n in re.findall(r"SUMMARY: (\d+)", output)]
     lines = [line.strip("= \n") for line in output.splitlines() if re.search(r"rror|arning|azard|reference ", line)]
     # A summary comes when the process ends; of one that had to be killed, what it printed before counts.
-    found = any(counts) or (is_hung and any(line.startswith(("Error:", "Warning:")) for line in lines))
+    found = any(counts) or (is_hung and any(re.search(r"error detected|Race reported|Invalid ", line) for line in lines))
     return {"found": found, "hung": is_hung and not found, "has_summary": bool(counts),
             "seconds": round(time.monotonic() - start, 2), "first": lines[0][:160] if lines else ""}
 

@@ -106,6 +106,9 @@ class ControlPlanner {
         everywhere(isMultiplication, [](Instrumenter& to, std::uint32_t instr) {
           return to.queueMultiplications({instr});
         }));
+    if (program_.edits_tensormaps)
+      add("queue-maps", "32 other tensor maps are fetched before each copy",
+          everywhere(isBulk, [](Instrumenter& to, std::uint32_t instr) { return to.queueMapFetches({instr}); }));
     add("prefetch", "tensor maps are fetched, and 10 us pass, before they are edited",
         everywhere([](const ptx::Decoded& decoded) { return is<ptx::TensormapEdit>(decoded.effect); },
                    [](Instrumenter& to, std::uint32_t instr) { return to.prefetchMap(instr); }));

@@ -270,6 +270,24 @@ bool Instrumenter::prefetchMap(std::uint32_t instr) {
   return true;
 }
 
+bool Instrumenter::queueMapFetches(const Place& place) {
+  const ptx::Instruction& copy = program_.function.instructions[place.instr];
+  const auto tensor = std::find_if(copy.operands.begin(), copy.operands.end(), [](const Operand& operand) {
+    return operand.kind == Operand::Kind::kTensorAddress && !operand.elements.empty();
+  });
+  if (!std::holds_alternative<ptx::TensorCopy>(copy.decoded->effect) || tensor == copy.operands.end()) return false;
+  const Operand& map = tensor->elements.front();
+  const bool is_register = map.kind == Operand::Kind::kRegister || map.base == Operand::Base::kRegister;
+  if (!is_register) return false;
+  constexpr std::int64_t kMaps = 32, kMapBytes = 128;
+  const std::string skip = unique("skip");
+  std::string text = kScope + skipUnlessGuarded(copy, skip) + skipOthers(place.actors, skip);
+  text += skipOtherTurns(place.pass, skip);
+  for (std::int64_t i = 1; i <= kMaps; ++i) text += "\tprefetch.tensormap " + address(map, i * kMapBytes) + ";\n";
+  add(place.instr, text + skip + ":\n\t}\n");
+  return true;
+}
+
 bool Instrumenter::floodStores(std::uint32_t instr) {
   const ptx::Instruction& store = program_.function.instructions[instr];
   const ptx::Decoded& decoded = *store.decoded;

@@ -75,6 +75,9 @@ class Instrumenter {
   /// The map that is about to be edited is fetched first, so that caches have the old one.
   bool prefetchMap(std::uint32_t instr);
 
+  /// Other tensor maps are fetched right before a copy through one in global memory: those that lie behind it.
+  bool queueMapFetches(const Place& place);
+
   Instrumentation take() { return std::move(result_); }
 
   /// Bytes of shared memory that conflictingStores() adds.

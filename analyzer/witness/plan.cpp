@@ -23,7 +23,7 @@ constexpr std::string_view kAll[] = {
     "plain",           "poison",           "host-poison",      "host",
     "delay-first",     "delay-second",     "others-first",     "others-second",
     "stores",          "stores-others",    "flood",            "queue",
-    "queue-all",       "stale-over",       "stale-open",       "prefetch",
+    "queue-all",       "queue-maps",       "stale-over",       "stale-open",       "prefetch",
     "host-all",        "queue-host-all",   "neighbour",       "queue-neighbour",  "delay-first-all",  "delay-second-all",
     "host-delay-first", "host-delay-second", "noise"};
 
@@ -109,6 +109,10 @@ class Planner {
       describe("all buffers are host memory");
       variant.has_host_buffers = true;
       return isAboutStores() && (name == "host-all" || queue(to, /*is_always=*/false, describe));
+    }
+    if (name == "queue-maps") {
+      describe("32 other tensor maps are fetched before the copy");
+      return program_.edits_tensormaps && queueMaps(to);
     }
     if (name.starts_with("queue")) return queue(to, name == "queue-all", describe);
     if (name.starts_with("stale")) return stale(to, name == "stale-over", describe);
@@ -249,6 +253,15 @@ class Planner {
       return true;
     }
     return false;
+  }
+
+  bool queueMaps(Instrumenter& to) const {
+    bool fits = false;
+    for (const Site& site : diagnosis_.sites) {
+      if (site.kind != EventKind::kBulk) continue;
+      for (const std::uint32_t instr : copiesOf(site)) fits |= to.queueMapFetches({instr});
+    }
+    return fits;
   }
 
   // Nobody says where a barrier is set up that a thread has met too early.
