@@ -40,8 +40,8 @@ Result<WitnessFiles> WitnessFiles::open(const std::string& folder, const std::st
 }
 
 std::string WitnessFiles::uniqueName(const Subject& subject) {
-  const std::string stem = plain(subject.file, 80) + "." + plain(subject.kernel, 40) + "." + subject.rule + "." +
-                           std::to_string(subject.line);
+  const std::string stem = plain(subject.file, 80) + "." + plain(subject.kernel, 40) + "." + subject.rule +
+                           "." + std::to_string(subject.line);
   std::string name = stem;
   for (unsigned count = 2; !names_.insert(name).second; ++count) name = stem + "-" + std::to_string(count);
   return name;

@@ -47,8 +47,9 @@ bool Driver::findAll() {
          find(function_set_, "cuFuncSetAttribute") && find(alloc_, "cuMemAlloc_v2") &&
          find(host_alloc_, "cuMemHostAlloc") && find(host_address_, "cuMemHostGetDevicePointer_v2") &&
          find(to_device_, "cuMemcpyHtoD_v2") && find(to_host_, "cuMemcpyDtoH_v2") &&
-         find(stream_create_, "cuStreamCreate") && find(launch_, "cuLaunchKernelEx") && find(synchronize_, "cuCtxSynchronize") &&
-         find(error_name_, "cuGetErrorName") && find(encode_tiled_, "cuTensorMapEncodeTiled");
+         find(stream_create_, "cuStreamCreate") && find(launch_, "cuLaunchKernelEx") &&
+         find(synchronize_, "cuCtxSynchronize") && find(error_name_, "cuGetErrorName") &&
+         find(encode_tiled_, "cuTensorMapEncodeTiled");
 }
 
 Result<Driver> Driver::open() {

@@ -59,14 +59,14 @@ int cuModuleLoadDataEx(FakeModule** module, const void* image, unsigned, int*, v
 int cuModuleGetFunction(FakeFunction** function, FakeModule* module, const char* name) {
   const std::string text = name;
   const auto has = [&](const char* what) { return module->text.find(what) != std::string::npos; };
-  const Kind kind = text == "handoff_fill"      ? Kind::kFill
-                    : text == "handoff_compare" ? Kind::kCompare
-                    : text == "handoff_scrub"   ? Kind::kScrub
+  const Kind kind = text == "handoff_fill"        ? Kind::kFill
+                    : text == "handoff_compare"   ? Kind::kCompare
+                    : text == "handoff_scrub"     ? Kind::kScrub
                     : text == "handoff_neighbour" ? Kind::kScrub
-                    : has("fake: wrong")        ? Kind::kWrong
-                    : has("fake: hang")         ? Kind::kHang
-                    : has("fake: fault")        ? Kind::kFault
-                                                : Kind::kRight;
+                    : has("fake: wrong")          ? Kind::kWrong
+                    : has("fake: hang")           ? Kind::kHang
+                    : has("fake: fault")          ? Kind::kFault
+                                                  : Kind::kRight;
   *function = new FakeFunction{kind};
   return 0;
 }

@@ -57,7 +57,8 @@ class Reader {
     for (const Value& variant : manifest_["variants"].array()) {
       job_.variants.push_back({variant["name"].text(), variant["what"].text(), variant["base"].text(),
                                variant["repaired"].text(), variant["host_sources"].boolean(),
-                               variant["host_buffers"].boolean(), variant["neighbour"].boolean(), variant["noise"].boolean()});
+                               variant["host_buffers"].boolean(), variant["neighbour"].boolean(),
+                               variant["noise"].boolean()});
       for (const std::string& file : {job_.variants.back().base, job_.variants.back().repaired}) {
         if (file.find('/') != std::string::npos)
           return wrong("a file of variant '" + job_.variants.back().name +

@@ -50,8 +50,8 @@ struct Job {
 /// Reads DIR/job.json. `given`: an object of argument names, whose members replace those of the manifest.
 Result<Job> readJob(const std::string& folder, const json::Value& given);
 
-/// Leaves only the variants of a list ("plain,queue"; empty: all), and the plain one, which the others need. `blocks`: launches
-/// have at least so many, as far as the grid can be multiplied.
+/// Leaves only the variants of a list ("plain,queue"; empty: all), and the plain one, which the others need.
+/// `blocks`: launches have at least so many, as far as the grid can be multiplied.
 void narrow(Job& job, const std::string& variants, unsigned blocks);
 
 /// The PTX, or the machine code that lies beside it as NAME.cubin.

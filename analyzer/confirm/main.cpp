@@ -46,7 +46,8 @@ constexpr std::string_view kUsage =
     "  --mode N        with --one-launch: how memory is filled, as fill_mode in the results (default 0)\n"
     "  --help          print this text\n"
     "\n"
-    "Exit codes: 0 nothing confirmed, 1 a finding confirmed or a control failed, 2 usage, input, or no GPU.\n";
+    "Exit codes: 0 nothing confirmed, 1 a finding confirmed or a control failed, 2 usage, input, or no "
+    "GPU.\n";
 
 struct CommandLine {
   std::string folder, json_file, only;

@@ -97,8 +97,8 @@ class Session {
   bool runOnce() {
     Child child({settings_.program, "--worker", job_.folder, "--args", settings_.arguments, "--launches",
                  std::to_string(settings_.launches), "--variant", std::to_string(variant_), "--which",
-                 std::to_string(which_), "--mode", std::to_string(result_.mode),
-                 "--variants", settings_.variants, "--blocks", std::to_string(settings_.blocks),
+                 std::to_string(which_), "--mode", std::to_string(result_.mode), "--variants",
+                 settings_.variants, "--blocks", std::to_string(settings_.blocks),
                  settings_.runs_all || job_.is_control ? "--all" : "--until-confirmed"});
     if (!child.hasStarted()) return refuse("the process could not be started");
     Clock::time_point deadline = Clock::now() + kMaxLoad;

@@ -59,8 +59,7 @@ class Worker {
     say("device " + driver_.deviceName());
     say("driver " + std::to_string(driver_.driverVersion()));
     say("loading");
-    if (!loadHelpers() || !makeSide(reference_, Place::kDevice) ||
-        !load(job_.reference(), reference_))
+    if (!loadHelpers() || !makeSide(reference_, Place::kDevice) || !load(job_.reference(), reference_))
       return broken();
     if (!isTrusted()) {
       // The kernel itself says what is right, so what it does undisturbed is its first cell.
@@ -135,7 +134,8 @@ class Worker {
       const bool is_map = argument.kind == Argument::Kind::kTensorMap;
       // Where nobody knows which buffer the copies read, all of them are.
       const bool is_source = is_map || argument.is_source || !is_any_source;
-      const bool is_host = place_of_buffers == Place::kHost || (place_of_buffers == Place::kHostSources && is_source);
+      const bool is_host =
+          place_of_buffers == Place::kHost || (place_of_buffers == Place::kHostSources && is_source);
       const std::uint64_t bytes = is_map ? kMapBytes : bytesOf(argument);
       Address& address = side.memory[a];
       const Status status = is_host ? driver_.allocateHost(bytes + 2 * kMargin, address)
@@ -222,7 +222,8 @@ class Worker {
            check(driver_.launch(scrub_, shape, parameters), "scrub");
   }
 
-  // Its blocks need all shared memory of a multiprocessor: they start where, and when, the kernel's have ended.
+  // Its blocks need all shared memory of a multiprocessor: they start where, and when, the kernel's have
+  // ended.
   bool startNeighbour(std::uint32_t seed) {
     constexpr std::uint32_t kBlocksEach = 8;
     const LaunchShape shape = wholeBlocks(kBlocksEach);
@@ -276,8 +277,8 @@ class Worker {
     return true;
   }
 
-  /// Whether the kernel that says what is right has to be the same every time: where it is the one under suspicion, the
-  /// defect may show undisturbed.
+  /// Whether the kernel that says what is right has to be the same every time: where it is the one under
+  /// suspicion, the defect may show undisturbed.
   bool isTrusted() const { return job_.hasRepair() || job_.is_control; }
 
   // Two launches with different junk in shared memory.

@@ -23,7 +23,9 @@ int check(const fs::path& root) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-bool hasPython() { return std::system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2> /dev/null") == 0; }
+bool hasPython() {
+  return std::system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2> /dev/null") == 0;
+}
 
 TEST(GpuTables, SayWhatTheResultsSay) {
   if (!hasPython()) GTEST_SKIP() << "python3 is not installed";

@@ -103,12 +103,12 @@ class ControlPlanner {
     add("stale-open", "shared memory holds barriers that wait for an arrival until they are set up",
         everywhere(isInit, stale(false)));
     add("queue-mma", "64 multiplications that add up to nothing are queued before each one",
-        everywhere(isMultiplication, [](Instrumenter& to, std::uint32_t instr) {
-          return to.queueMultiplications({instr});
-        }));
+        everywhere(isMultiplication,
+                   [](Instrumenter& to, std::uint32_t instr) { return to.queueMultiplications({instr}); }));
     if (program_.edits_tensormaps)
       add("queue-maps", "32 other tensor maps are fetched before each copy",
-          everywhere(isBulk, [](Instrumenter& to, std::uint32_t instr) { return to.queueMapFetches({instr}); }));
+          everywhere(isBulk,
+                     [](Instrumenter& to, std::uint32_t instr) { return to.queueMapFetches({instr}); }));
     add("prefetch", "tensor maps are fetched, and 10 us pass, before they are edited",
         everywhere([](const ptx::Decoded& decoded) { return is<ptx::TensormapEdit>(decoded.effect); },
                    [](Instrumenter& to, std::uint32_t instr) { return to.prefetchMap(instr); }));
@@ -197,8 +197,9 @@ class ControlPlanner {
     add("queue", "8 bulk stores to host memory are queued before each copy", queue);
     add("neighbour", "another kernel takes over the shared memory of blocks that have ended", nothing,
         /*is_host=*/false, /*has_neighbour=*/true);
-    add("queue-neighbour", "8 bulk stores are queued before each copy, and another kernel comes after the blocks",
-        queue, /*is_host=*/false, /*has_neighbour=*/true);
+    add("queue-neighbour",
+        "8 bulk stores are queued before each copy, and another kernel comes after the blocks", queue,
+        /*is_host=*/false, /*has_neighbour=*/true);
   }
 
   void addStores() {

@@ -91,7 +91,8 @@ std::string Instrumenter::skipOthers(const Actors& actors, const std::string& la
   if (actors.who == Who::kWarp) {
     text += skipUnlessEqual("%handoff_r0", actors.warp, label);
     if (actors.has_cluster)
-      text += "\tmov.u32 %handoff_r0, %cluster_ctarank;\n" + skipUnlessEqual("%handoff_r0", actors.cta, label);
+      text +=
+          "\tmov.u32 %handoff_r0, %cluster_ctarank;\n" + skipUnlessEqual("%handoff_r0", actors.cta, label);
     return text;
   }
   text += "\tsetp.eq.u32 %handoff_p, %handoff_r0, " + std::to_string(actors.warp) + ";\n";
@@ -188,7 +189,8 @@ bool Instrumenter::conflictingStores(const Place& place, ptx::Space space, unsig
     text += "\tmul.wide.u32 %handoff_d0, %handoff_r0, " + std::to_string(kSpacing) +
             ";\n\tmov.u64 %handoff_d1, handoff_sink;\n\tadd.u64 %handoff_d0, %handoff_d0, %handoff_d1;\n";
     for (unsigned i = 0; i < count; ++i)
-      text += "\tst.global.b32 [%handoff_d0+" + std::to_string(i % kRounds * 32 * kSpacing) + "], %handoff_r0;\n";
+      text +=
+          "\tst.global.b32 [%handoff_d0+" + std::to_string(i % kRounds * 32 * kSpacing) + "], %handoff_r0;\n";
   }
   add(place.instr, text + skip + ":\n\t}\n");
   return true;
@@ -247,7 +249,8 @@ bool Instrumenter::staleBarrier(std::uint32_t instr, bool is_first_phase_over) {
   const ptx::Instruction& init = program_.function.instructions[instr];
   const auto* barrier = std::get_if<ptx::Mbarrier>(&init.decoded->effect);
   constexpr std::string_view kName = "mbarrier.init";
-  const bool is_init = barrier != nullptr && barrier->op == ptx::MbarrierOp::kInit && init.operands.size() >= 2;
+  const bool is_init =
+      barrier != nullptr && barrier->op == ptx::MbarrierOp::kInit && init.operands.size() >= 2;
   if (!is_init || init.opcode.find("layout") != std::string::npos) return false;
   const std::string place = address(init.operands[0], 0), skip = unique("skip");
   std::string text = kScope + skipUnlessGuarded(init, skip) + "\t" + init.opcode + " " + place + ", 1;\n";
@@ -263,8 +266,8 @@ bool Instrumenter::prefetchMap(std::uint32_t instr) {
   const bool is_edit = std::holds_alternative<ptx::TensormapEdit>(edit.decoded->effect);
   if (!is_edit || edit.decoded->space() != ptx::Space::kGlobal || edit.operands.empty()) return false;
   const std::string skip = unique("skip");
-  std::string text = kScope + skipUnlessGuarded(edit, skip) + "\tprefetch.tensormap " +
-                     address(edit.operands[0], 0) + ";\n";
+  std::string text =
+      kScope + skipUnlessGuarded(edit, skip) + "\tprefetch.tensormap " + address(edit.operands[0], 0) + ";\n";
   text += spin();
   add(instr, text + skip + ":\n\t}\n");
   return true;
@@ -275,7 +278,8 @@ bool Instrumenter::queueMapFetches(const Place& place) {
   const auto tensor = std::find_if(copy.operands.begin(), copy.operands.end(), [](const Operand& operand) {
     return operand.kind == Operand::Kind::kTensorAddress && !operand.elements.empty();
   });
-  if (!std::holds_alternative<ptx::TensorCopy>(copy.decoded->effect) || tensor == copy.operands.end()) return false;
+  if (!std::holds_alternative<ptx::TensorCopy>(copy.decoded->effect) || tensor == copy.operands.end())
+    return false;
   const Operand& map = tensor->elements.front();
   const bool is_register = map.kind == Operand::Kind::kRegister || map.base == Operand::Base::kRegister;
   if (!is_register) return false;
@@ -283,7 +287,8 @@ bool Instrumenter::queueMapFetches(const Place& place) {
   const std::string skip = unique("skip");
   std::string text = kScope + skipUnlessGuarded(copy, skip) + skipOthers(place.actors, skip);
   text += skipOtherTurns(place.pass, skip);
-  for (std::int64_t i = 1; i <= kMaps; ++i) text += "\tprefetch.tensormap " + address(map, i * kMapBytes) + ";\n";
+  for (std::int64_t i = 1; i <= kMaps; ++i)
+    text += "\tprefetch.tensormap " + address(map, i * kMapBytes) + ";\n";
   add(place.instr, text + skip + ":\n\t}\n");
   return true;
 }

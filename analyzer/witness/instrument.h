@@ -51,31 +51,32 @@ class Instrumenter {
   /// tensor copies, whose size is in no operand. False when the destination or the size cannot be named.
   bool poison(std::uint32_t instr, std::uint64_t box_bytes);
 
-  /// Stores that keep the memory pipe of a warp busy, right before it stores: to shared memory in conflict for
-  /// one bank, to global memory scattered over many lines.
+  /// Stores that keep the memory pipe of a warp busy, right before it stores: to shared memory in conflict
+  /// for one bank, to global memory scattered over many lines.
   bool conflictingStores(const Place& place, ptx::Space space, unsigned count);
 
   /// Bulk stores of the same source to host memory, queued before a bulk store. They belong to the next group
   /// of the issuer, as the store itself does.
   bool floodStores(std::uint32_t instr);
 
-  /// A few large bulk stores to host memory, queued before a bulk or tensor copy: the copy engine takes what it
-  /// is given in order, and an issuer that finds its queue full would have to wait. False: no other copy, or no
-  /// room in shared memory for what they read.
+  /// A few large bulk stores to host memory, queued before a bulk or tensor copy: the copy engine takes what
+  /// it is given in order, and an issuer that finds its queue full would have to wait. False: no other copy,
+  /// or no room in shared memory for what they read.
   bool queueCopies(const Place& place);
 
-  /// The same multiplication, added and subtracted by turns, before a multiplication of the tensor core: sums of
-  /// the numbers that tiles are filled with are exact. False: not that kind of accumulator.
+  /// The same multiplication, added and subtracted by turns, before a multiplication of the tensor core: sums
+  /// of the numbers that tiles are filled with are exact. False: not that kind of accumulator.
   bool queueMultiplications(const Place& place);
 
-  /// What an earlier kernel may have left where an mbarrier is about to be set up: one whose first phase is over,
-  /// or one that is in it. Then the thread spins.
+  /// What an earlier kernel may have left where an mbarrier is about to be set up: one whose first phase is
+  /// over, or one that is in it. Then the thread spins.
   bool staleBarrier(std::uint32_t instr, bool is_first_phase_over);
 
   /// The map that is about to be edited is fetched first, so that caches have the old one.
   bool prefetchMap(std::uint32_t instr);
 
-  /// Other tensor maps are fetched right before a copy through one in global memory: those that lie behind it.
+  /// Other tensor maps are fetched right before a copy through one in global memory: those that lie behind
+  /// it.
   bool queueMapFetches(const Place& place);
 
   Instrumentation take() { return std::move(result_); }

@@ -195,8 +195,8 @@ TEST(Plan, ControlsAreDisturbedEverywhere) {
     EXPECT_TRUE(ptx::parse(text, "again.ptx")) << variant.name;
     expectAssembles(text, "sm_90a");
   }
-  for (const char* name : {"plain", "delay-read-first", "delay-read-odd", "delay-copy-last", "delay-wait-first",
-                           "delay-barrier-odd", "host", "poison", "neighbour"})
+  for (const char* name : {"plain", "delay-read-first", "delay-read-odd", "delay-copy-last",
+                           "delay-wait-first", "delay-barrier-odd", "host", "poison", "neighbour"})
     EXPECT_THAT(names, testing::Contains(name));
   EXPECT_THAT(names, Not(testing::Contains("stale-over"))) << "there is no mbarrier";
 }
@@ -221,7 +221,10 @@ TEST(Job, AssumedBoxBecomesAMap) {
   ASSERT_THAT(all, SizeIs(1));
   const std::vector<Parameter> parameters = {
       {.param = 0, .size = 128, .kind = Parameter::Kind::kTensorMap, .name = "map"}};
-  EXPECT_TRUE(makeJob({ran.program, ran.launch, all[0], parameters}).manifest["arguments"].array()[0]["map"].isNull());
+  EXPECT_TRUE(makeJob({ran.program, ran.launch, all[0], parameters})
+                  .manifest["arguments"]
+                  .array()[0]["map"]
+                  .isNull());
   all[0].assumed_boxes[machine::kParamWindow + ran.program.param_offset[0]] = 8192;
   const diagnose::WitnessJob job = makeJob({ran.program, ran.launch, all[0], parameters});
   const json::Value map = job.manifest["arguments"].array()[0]["map"];

@@ -231,8 +231,8 @@ class Builder {
     return 2;
   }
 
-  /// Any box of that many bytes moves as much as the one that the host makes: rows of at most 128 bytes, of words where
-  /// they go into it. Null when no box has that size.
+  /// Any box of that many bytes moves as much as the one that the host makes: rows of at most 128 bytes, of
+  /// words where they go into it. Null when no box has that size.
   static Value guessedMap(std::uint64_t bytes, std::size_t rank) {
     constexpr std::uint64_t kUnit = 16, kRow = 128, kMost = 256;  // CUDA driver API, cuTensorMapEncodeTiled
     if (bytes % kUnit != 0 || rank == 0 || rank > 5) return {};
@@ -251,7 +251,8 @@ class Builder {
     return Object{{"element_bytes", kWord}, {"box", std::move(box)}, {"is_guess", true}};
   }
 
-  /// Where the bytes begin: the finding names one of them. Accesses of up to 16 bytes are aligned to their size.
+  /// Where the bytes begin: the finding names one of them. Accesses of up to 16 bytes are aligned to their
+  /// size.
   std::uint64_t firstAddress() const {
     const auto bytes = static_cast<std::uint64_t>(sharedBytes());
     const bool is_vector = std::has_single_bit(bytes) && bytes <= 16;

@@ -19,20 +19,39 @@ using machine::EventKind;
 
 namespace {
 
-constexpr std::string_view kAll[] = {
-    "plain",           "poison",           "host-poison",      "host",
-    "delay-first",     "delay-second",     "others-first",     "others-second",
-    "stores",          "stores-others",    "flood",            "queue",
-    "queue-all",       "queue-maps",       "stale-over",       "stale-open",       "prefetch",
-    "host-all",        "queue-host-all",   "neighbour",       "queue-neighbour",  "delay-first-all",  "delay-second-all",
-    "host-delay-first", "host-delay-second", "noise"};
+constexpr std::string_view kAll[] = {"plain",
+                                     "poison",
+                                     "host-poison",
+                                     "host",
+                                     "delay-first",
+                                     "delay-second",
+                                     "others-first",
+                                     "others-second",
+                                     "stores",
+                                     "stores-others",
+                                     "flood",
+                                     "queue",
+                                     "queue-all",
+                                     "queue-maps",
+                                     "stale-over",
+                                     "stale-open",
+                                     "prefetch",
+                                     "host-all",
+                                     "queue-host-all",
+                                     "neighbour",
+                                     "queue-neighbour",
+                                     "delay-first-all",
+                                     "delay-second-all",
+                                     "host-delay-first",
+                                     "host-delay-second",
+                                     "noise"};
 
 /// What shows the rule best; the others follow in the order of kAll.
 std::span<const std::string_view> favourites(std::string_view rule) {
   static constexpr std::string_view kLateCopy[] = {"plain", "host-poison", "poison"};
   static constexpr std::string_view kLateWriter[] = {"delay-first", "delay-first-all", "plain"};
-  static constexpr std::string_view kLateInit[] = {"delay-first", "delay-first-all", "stale-over", "stale-open",
-                                                   "plain"};
+  static constexpr std::string_view kLateInit[] = {"delay-first", "delay-first-all", "stale-over",
+                                                   "stale-open", "plain"};
   static constexpr std::string_view kLateReader[] = {
       "delay-first", "delay-first-all", "delay-second", "others-first", "plain", "queue", "poison"};
   static constexpr std::string_view kFence[] = {"stores", "stores-others", "prefetch", "plain"};
@@ -187,7 +206,8 @@ class Planner {
     const Site &site = diagnosis_.sites[which], &other = diagnosis_.sites[1 - which];
     if (site.pass == 0) return false;
     to.delay({site.instr, actorsAt(other, Actors::Who::kOthers), site.pass});
-    describe("all warps but that of thread " + nameOf(other) + " spin for 10 us before '" + opcodeOf(site) + "'");
+    describe("all warps but that of thread " + nameOf(other) + " spin for 10 us before '" + opcodeOf(site) +
+             "'");
     return true;
   }
 
@@ -202,8 +222,8 @@ class Planner {
     return kind == EventKind::kWrite || kind == EventKind::kCopy || kind == EventKind::kMbarrierInit;
   }
 
-  // Measured: eight are enough to let a bulk store overtake. More of them, and none in the warp of the other event, where
-  // the other one comes much later.
+  // Measured: eight are enough to let a bulk store overtake. More of them, and none in the warp of the other
+  // event, where the other one comes much later.
   template <typename Describe>
   bool stores(Instrumenter& to, bool by_others, const Describe& describe) const {
     constexpr unsigned kFew = 8, kMany = 64;
@@ -218,8 +238,10 @@ class Planner {
       for (const std::uint32_t instr : copiesOf(site))
         fits |= to.conflictingStores({instr, actors}, space, by_others ? kMany : kFew);
     }
-    describe(by_others ? "64 conflicting stores come right before the store, in all warps but that of the other event"
-                       : "eight conflicting stores of the same warp come right before the store");
+    describe(
+        by_others
+            ? "64 conflicting stores come right before the store, in all warps but that of the other event"
+            : "eight conflicting stores of the same warp come right before the store");
     return fits;
   }
 
@@ -232,7 +254,8 @@ class Planner {
     return fits;
   }
 
-  // Work for the same engine before the first asynchronous access: of two, the later one must not wait as well.
+  // Work for the same engine before the first asynchronous access: of two, the later one must not wait as
+  // well.
   template <typename Describe>
   bool queue(Instrumenter& to, bool is_always, const Describe& describe) const {
     for (const Site& site : diagnosis_.sites) {
@@ -243,8 +266,9 @@ class Planner {
       bool fits = false;
       for (const std::uint32_t instr : copies) {
         // ptxas makes multiplications wait for each other where some stand in a branch.
-        fits |= is_mma ? to.queueMultiplications({instr})
-                       : to.queueCopies({instr, actorsAt(site, Actors::Who::kWarp), is_always ? 0 : site.pass});
+        fits |= is_mma
+                    ? to.queueMultiplications({instr})
+                    : to.queueCopies({instr, actorsAt(site, Actors::Who::kWarp), is_always ? 0 : site.pass});
       }
       if (!fits) continue;
       describe((is_mma ? "64 multiplications that add up to nothing are queued before '"
@@ -271,9 +295,11 @@ class Planner {
     bool fits = false;
     for (const machine::Op& op : program_.ops) {
       const auto* barrier = std::get_if<ptx::Mbarrier>(&op.decoded->effect);
-      if (barrier != nullptr && barrier->op == ptx::MbarrierOp::kInit) fits |= to.staleBarrier(op.instr, is_over);
+      if (barrier != nullptr && barrier->op == ptx::MbarrierOp::kInit)
+        fits |= to.staleBarrier(op.instr, is_over);
     }
-    describe(std::string("shared memory holds barriers ") + (is_over ? "whose first phase is over" : "that wait for an arrival") +
+    describe(std::string("shared memory holds barriers ") +
+             (is_over ? "whose first phase is over" : "that wait for an arrival") +
              " until, 10 us later, they are set up");
     return fits;
   }
@@ -293,9 +319,9 @@ class Planner {
 
   /// Bulk stores whose source or destination is met too early.
   bool isAboutStores() const {
-    return program_.has_bulk_stores && std::any_of(diagnosis_.sites.begin(), diagnosis_.sites.end(), [](const Site& site) {
-             return site.kind == EventKind::kBulk;
-           });
+    return program_.has_bulk_stores &&
+           std::any_of(diagnosis_.sites.begin(), diagnosis_.sites.end(),
+                       [](const Site& site) { return site.kind == EventKind::kBulk; });
   }
 
   /// What a copy writes decides how a barrier goes on.

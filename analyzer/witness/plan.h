@@ -19,7 +19,8 @@ struct Variant {
   /// The global side of the copies lies in host memory, which makes them late.
   bool has_host_sources = false;
   bool has_host_buffers = false;  ///< all buffers do, which makes what is stored late, too
-  /// Another kernel takes over the shared memory of blocks that have ended, and looks after what it put there.
+  /// Another kernel takes over the shared memory of blocks that have ended, and looks after what it put
+  /// there.
   bool has_neighbour = false;
   bool has_noise = false;  ///< the buffers hold all bit patterns
 };
@@ -36,7 +37,8 @@ Prediction predictionOf(const std::string& rule, const machine::Program& program
 std::vector<Variant> variantsFor(const diagnose::Diagnosis& diagnosis, const machine::Program& program,
                                  const machine::Launch& launch);
 
-/// For a kernel without findings: every perturbation at all places where it applies. None may change anything.
+/// For a kernel without findings: every perturbation at all places where it applies. None may change
+/// anything.
 std::vector<Variant> controlVariants(const machine::Program& program, const machine::Launch& launch,
                                      const std::map<std::uint64_t, std::uint64_t>& assumed_boxes);
 
