@@ -206,6 +206,11 @@ std::string setWitnessFolder(CheckOptions& options, std::string_view value) {
   return "";
 }
 
+std::string setWitnessAll(CheckOptions& options, std::string_view) {
+  options.makes_controls = true;
+  return "";
+}
+
 std::string setConfirmResults(CheckOptions& options, std::string_view value) {
   options.confirm_results = value;
   return "";

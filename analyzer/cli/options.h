@@ -57,6 +57,7 @@ struct CheckOptions {
   std::optional<unsigned> max_seconds, max_paths, max_memory_mb;
   std::string format = "text";      ///< a name of formats()
   std::string witness_folder;   ///< empty: no jobs
+  bool makes_controls = false;  ///< jobs of kernels without findings, too
   std::string confirm_results;  ///< a file of handoff-confirm; empty: none
   std::string output;  ///< empty: standard output
   std::vector<ReportFile> reports;  ///< of --report

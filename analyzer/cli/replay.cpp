@@ -129,6 +129,10 @@ ExitCode runReplay(const std::string& folder) {
     std::cerr << (job ? folder + "/job.json: error: this is no witness job" : toString(job.error())) << "\n";
     return ExitCode::kBadInput;
   }
+  if ((*job)["is_control"].boolean()) {
+    std::cerr << folder << "/job.json: error: a kernel without a finding has no order to replay\n";
+    return ExitCode::kBadInput;
+  }
   std::cout << replayText(*job);
   return ExitCode::kNothingFound;
 }

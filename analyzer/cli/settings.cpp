@@ -115,6 +115,7 @@ project::Settings settingsFor(const CheckOptions& options, const config::Config&
   result.launches = merged.launches;
   result.any_launch = merged.any_launch;
   result.makes_jobs = !merged.witness_folder.empty() || !merged.confirm_results.empty();
+  result.makes_controls = merged.makes_controls;
   for (const config::Launch& launch : config.launches)
     result.configured.push_back({launch.kernel, launch.launch, launch.pos});
   return settings;

@@ -39,28 +39,25 @@ Result<WitnessFiles> WitnessFiles::open(const std::string& folder, const std::st
   return files;
 }
 
-std::string WitnessFiles::uniqueName(const report::FileReport& file, const diagnose::KernelReport& kernel,
-                                     const diagnose::Finding& finding, const report::Paths& paths) {
-  const SourcePos pos = paths.ownPos(finding.stack);
-  const std::string stem = plain(paths.shorten(file.path), 80) + "." + plain(kernel.name, 40) + "." +
-                           finding.rule + "." + std::to_string(pos.line);
+std::string WitnessFiles::uniqueName(const Subject& subject) {
+  const std::string stem = plain(subject.file, 80) + "." + plain(subject.kernel, 40) + "." + subject.rule +
+                           "." + std::to_string(subject.line);
   std::string name = stem;
   for (unsigned count = 2; !names_.insert(name).second; ++count) name = stem + "-" + std::to_string(count);
   return name;
 }
 
-Result<unsigned> WitnessFiles::write(const std::string& name, const diagnose::Finding& finding,
-                                     const report::FileReport& file, const report::Paths& paths) const {
+Result<unsigned> WitnessFiles::write(const std::string& name, const Subject& subject,
+                                     const diagnose::WitnessJob& job) const {
   const fs::path folder = fs::path(folder_) / name;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return cannotWrite(folder.string());
-  const SourcePos pos = paths.ownPos(finding.stack);
   json::Value manifest;
   manifest.set("name", name);
-  manifest.set("file", paths.shorten(file.path));
-  manifest.set("line", pos.line);
-  for (const auto& [key, value] : finding.job->manifest.object()) manifest.set(key, value);
+  manifest.set("file", subject.file);
+  manifest.set("line", subject.line);
+  for (const auto& [key, value] : job.manifest.object()) manifest.set(key, value);
   const auto put = [&](const std::string& file_name, const std::string& text) {
     std::ofstream stream(folder / file_name, std::ios::binary);
     stream << text;
@@ -68,7 +65,7 @@ Result<unsigned> WitnessFiles::write(const std::string& name, const diagnose::Fi
     return stream.good();
   };
   if (!put("job.json", json::print(manifest))) return cannotWrite((folder / "job.json").string());
-  for (const auto& [file_name, text] : finding.job->files) {
+  for (const auto& [file_name, text] : job.files) {
     if (!put(file_name, text)) return cannotWrite((folder / file_name).string());
   }
   return 1u;
@@ -76,14 +73,22 @@ Result<unsigned> WitnessFiles::write(const std::string& name, const diagnose::Fi
 
 Result<unsigned> WitnessFiles::add(report::FileReport& file, const report::Paths& paths) {
   unsigned written = 0;
+  const std::string path = paths.shorten(file.path);
   for (diagnose::KernelReport& kernel : file.kernels) {
+    if (kernel.control_job != nullptr && !folder_.empty()) {
+      const Subject subject{path, kernel.name, "none", kernel.pos.line};
+      const Result<unsigned> done = write(uniqueName(subject), subject, *kernel.control_job);
+      if (!done) return done;
+      written += *done;
+    }
     for (diagnose::Finding& finding : kernel.findings) {
       if (finding.job == nullptr || finding.is_for_other_launches) continue;
-      const std::string name = uniqueName(file, kernel, finding, paths);
+      const Subject subject{path, kernel.name, finding.rule, paths.ownPos(finding.stack).line};
+      const std::string name = uniqueName(subject);
       if (const auto result = results_.find(name); result != results_.end())
         finding.confirmation = result->second;
       if (folder_.empty()) continue;
-      const Result<unsigned> done = write(name, finding, file, paths);
+      const Result<unsigned> done = write(name, subject, *finding.job);
       if (!done) return done;
       written += *done;
     }

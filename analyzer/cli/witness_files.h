@@ -2,6 +2,7 @@
 // Witness jobs on disk, and what handoff-confirm made of them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -23,10 +24,14 @@ class WitnessFiles {
   Result<unsigned> add(report::FileReport& file, const report::Paths& paths);
 
  private:
-  std::string uniqueName(const report::FileReport& file, const diagnose::KernelReport& kernel,
-                         const diagnose::Finding& finding, const report::Paths& paths);
-  Result<unsigned> write(const std::string& name, const diagnose::Finding& finding,
-                         const report::FileReport& file, const report::Paths& paths) const;
+  /// What a job is about: a rule, or "none", and a line of the source.
+  struct Subject {
+    std::string file, kernel, rule;
+    std::uint32_t line = 0;
+  };
+  std::string uniqueName(const Subject& subject);
+  Result<unsigned> write(const std::string& name, const Subject& subject,
+                         const diagnose::WitnessJob& job) const;
 
   std::string folder_;
   std::map<std::string, diagnose::Confirmation> results_;

@@ -128,6 +128,40 @@ TEST_F(Confirm, BrokenJobDoesNotStopTheOthers) {
   EXPECT_EQ(results_["confirmed"].integer(), 1);
 }
 
+TEST_F(Confirm, ControlHoldsOrFails) {
+  writeJob("a", "", "", "");
+  writeJob("b", "", "fake: wrong", "");
+  for (const char* name : {"a", "b"}) {
+    const std::string path = (folder_ / name / "job.json").string();
+    json::Value manifest = *json::read(path);
+    manifest.set("is_control", true);
+    std::ofstream(path) << json::print(manifest);
+  }
+  EXPECT_EQ(run(), 1);
+  EXPECT_EQ(job(0)["status"].text(), "held");
+  EXPECT_EQ(job(1)["status"].text(), "failed");
+  EXPECT_EQ(results_["held"].integer(), 1);
+  EXPECT_EQ(results_["failed"].integer(), 1);
+  EXPECT_EQ(results_["control_launches"].integer(), 80);
+  EXPECT_EQ(results_["launches"].integer(), 0);
+}
+
+TEST_F(Confirm, OnlyTheVariantsThatAreAskedFor) {
+  writeJob("a", "", "fake: wrong", "right");
+  EXPECT_EQ(run("--variants other"), 0);
+  EXPECT_THAT(job()["variants"].array(), testing::SizeIs(1));
+  EXPECT_EQ(run("--variants delay --blocks 100"), 1);
+  EXPECT_THAT(job()["variants"].array(), testing::SizeIs(2));
+  EXPECT_EQ(results_["blocks"].integer(), 100);
+}
+
+TEST_F(Confirm, OneLaunchComparesNothing) {
+  writeJob("a", "fake: wrong", "", "right");
+  const std::string command = "HANDOFF_LIBCUDA=" HANDOFF_FAKE_DRIVER " " HANDOFF_CONFIRM " --one-launch " +
+                              (folder_ / "a").string() + " > /dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
 TEST_F(Confirm, BadInputIsRefused) {
   EXPECT_EQ(run(), 2) << "no job in the folder";
   writeJob("a", "", "", "right");

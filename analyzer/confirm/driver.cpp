@@ -11,7 +11,7 @@ namespace handoff::confirm {
 
 struct Driver::LaunchConfig {
   unsigned grid[3], block[3], shared_bytes;
-  void* stream;
+  StreamHandle* stream;
   struct Attribute {
     int id;
     char pad[4];
@@ -47,8 +47,9 @@ bool Driver::findAll() {
          find(function_set_, "cuFuncSetAttribute") && find(alloc_, "cuMemAlloc_v2") &&
          find(host_alloc_, "cuMemHostAlloc") && find(host_address_, "cuMemHostGetDevicePointer_v2") &&
          find(to_device_, "cuMemcpyHtoD_v2") && find(to_host_, "cuMemcpyDtoH_v2") &&
-         find(launch_, "cuLaunchKernelEx") && find(synchronize_, "cuCtxSynchronize") &&
-         find(error_name_, "cuGetErrorName") && find(encode_tiled_, "cuTensorMapEncodeTiled");
+         find(stream_create_, "cuStreamCreate") && find(launch_, "cuLaunchKernelEx") &&
+         find(synchronize_, "cuCtxSynchronize") && find(error_name_, "cuGetErrorName") &&
+         find(encode_tiled_, "cuTensorMapEncodeTiled");
 }
 
 Result<Driver> Driver::open() {
@@ -129,14 +130,20 @@ Status Driver::prepare(FunctionHandle* function, const LaunchShape& shape) const
   return function_set_(function, kFunctionMaxDynamicShared, static_cast<int>(shape.shared_bytes));
 }
 
-Status Driver::launch(FunctionHandle* function, const LaunchShape& shape, void** parameters) const {
+Status Driver::makeStream(StreamHandle*& stream) const {
+  constexpr unsigned kNonBlocking = 1;
+  return stream_create_(&stream, kNonBlocking);
+}
+
+Status Driver::launch(FunctionHandle* function, const LaunchShape& shape, void** parameters,
+                      StreamHandle* stream) const {
   LaunchConfig::Attribute cluster{
       kLaunchClusterDimension, {}, {shape.cluster[0], shape.cluster[1], shape.cluster[2]}};
   const bool is_cluster = shape.cluster[0] * shape.cluster[1] * shape.cluster[2] > 1;
   const LaunchConfig config{{shape.grid[0], shape.grid[1], shape.grid[2]},
                             {shape.block[0], shape.block[1], shape.block[2]},
                             shape.shared_bytes,
-                            nullptr,
+                            stream,
                             &cluster,
                             is_cluster ? 1u : 0u};
   return launch_(&config, function, parameters, nullptr);
@@ -161,6 +168,7 @@ Status Driver::encode(EncodedMap& map, const TensorMapSpec& spec, Address addres
     const std::uint64_t wanted = (std::uint64_t{spec.box[d]} * (rank == 1 ? room : kBoxes) + 15) / 16 * 16;
     extents[d] = d + 1 == rank ? std::max<std::uint64_t>(room, spec.box[d])
                                : std::min(wanted, std::max<std::uint64_t>(room / 16 * 16, 16));
+    if (spec.is_edited) extents[d] = d == 0 ? (std::uint64_t{spec.box[d]} + 15) / 16 * 16 : spec.box[d];
     extents[d] = std::min<std::uint64_t>(extents[d], std::uint64_t{1} << 31);
     room /= std::max<std::uint64_t>(extents[d], 1);
     strides[d] = (d == 0 ? spec.element_bytes : strides[d - 1]) * extents[d];

@@ -19,6 +19,7 @@ using Address = std::uint64_t;
 using Dim3 = std::array<std::uint32_t, 3>;
 struct ModuleHandle;
 struct FunctionHandle;
+struct StreamHandle;
 
 namespace status {
 inline constexpr Status kOk = 0, kOutOfMemory = 2, kIllegalAddress = 700, kLaunchTimeout = 702;
@@ -34,6 +35,7 @@ struct TensorMapSpec {
   std::vector<std::uint32_t> box;    ///< elements, innermost first
   std::vector<std::uint32_t> steps;  ///< between elements of the box; empty: 1
   std::uint32_t swizzle = 0, interleave = 0;
+  bool is_edited = false;  ///< the kernel makes it point elsewhere: there is one box
 };
 
 struct LaunchShape {
@@ -62,9 +64,13 @@ class Driver {
   Status toHost(void* to, Address from, std::size_t bytes) const;
   /// Allows the shared memory that the launch asks for.
   Status prepare(FunctionHandle* function, const LaunchShape& shape) const;
-  Status launch(FunctionHandle* function, const LaunchShape& shape, void** parameters) const;
+  /// A stream whose kernels run beside those of the others.
+  Status makeStream(StreamHandle*& stream) const;
+  /// `stream`: null for the one that all else is in.
+  Status launch(FunctionHandle* function, const LaunchShape& shape, void** parameters,
+                StreamHandle* stream = nullptr) const;
   Status synchronize() const;
-  /// A map over `bytes` bytes at `address`, with rows as long as 64 boxes.
+  /// A map over `bytes` bytes at `address`, with rows as long as 64 boxes, or over one box.
   Status encode(EncodedMap& map, const TensorMapSpec& spec, Address address, std::size_t bytes) const;
   std::string nameOf(Status status) const;
 
@@ -94,6 +100,7 @@ class Driver {
   Status (*host_address_)(Address*, void*, unsigned) = nullptr;
   Status (*to_device_)(Address, const void*, std::size_t) = nullptr;
   Status (*to_host_)(void*, Address, std::size_t) = nullptr;
+  Status (*stream_create_)(StreamHandle**, unsigned) = nullptr;
   Status (*launch_)(const LaunchConfig*, FunctionHandle*, void**, void**) = nullptr;
   Status (*synchronize_)() = nullptr;
   Status (*error_name_)(Status, const char**) = nullptr;

@@ -59,13 +59,14 @@ int cuModuleLoadDataEx(FakeModule** module, const void* image, unsigned, int*, v
 int cuModuleGetFunction(FakeFunction** function, FakeModule* module, const char* name) {
   const std::string text = name;
   const auto has = [&](const char* what) { return module->text.find(what) != std::string::npos; };
-  const Kind kind = text == "handoff_fill"      ? Kind::kFill
-                    : text == "handoff_compare" ? Kind::kCompare
-                    : text == "handoff_scrub"   ? Kind::kScrub
-                    : has("fake: wrong")        ? Kind::kWrong
-                    : has("fake: hang")         ? Kind::kHang
-                    : has("fake: fault")        ? Kind::kFault
-                                                : Kind::kRight;
+  const Kind kind = text == "handoff_fill"        ? Kind::kFill
+                    : text == "handoff_compare"   ? Kind::kCompare
+                    : text == "handoff_scrub"     ? Kind::kScrub
+                    : text == "handoff_neighbour" ? Kind::kScrub
+                    : has("fake: wrong")          ? Kind::kWrong
+                    : has("fake: hang")           ? Kind::kHang
+                    : has("fake: fault")          ? Kind::kFault
+                                                  : Kind::kRight;
   *function = new FakeFunction{kind};
   return 0;
 }
@@ -89,6 +90,10 @@ int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
 }
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+  return 0;
+}
+int cuStreamCreate(void** stream, unsigned) {
+  *stream = stream;
   return 0;
 }
 int cuLaunchKernelEx(const Config* config, FakeFunction* function, void** parameters, void**) {

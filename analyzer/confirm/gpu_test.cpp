@@ -30,13 +30,20 @@ TEST(GpuConfirm, RightKernelIsRight) {
       "parameters": [{"bytes": 8}, {"bytes": 4}],
       "arguments": [{"param": 0, "offset": 0, "name": "a", "kind": "buffer", "bytes": 4096},
                     {"param": 1, "offset": 0, "name": "n", "kind": "value", "bytes": "07000000"}],
-      "variants": [{"name": "plain", "what": "as it is", "base": "k.ptx", "repaired": "k.ptx"}]})";
+      "variants": [{"name": "plain", "what": "as it is", "base": "k.ptx", "repaired": "k.ptx"},
+                   {"name": "b", "what": "b", "base": "k.ptx", "repaired": "k.ptx", "host_buffers": true},
+                   {"name": "c", "what": "c", "base": "k.ptx", "repaired": "k.ptx", "neighbour": true},
+                   {"name": "d", "what": "d", "base": "k.ptx", "repaired": "k.ptx", "noise": true}]})";
   const int status = std::system(
       (HANDOFF_CONFIRM " " + folder.string() + " --json " + (folder / "r.json").string()).c_str());
   EXPECT_EQ(WEXITSTATUS(status), 0);
   const Result<json::Value> results = json::read((folder / "r.json").string());
   ASSERT_TRUE(results);
   EXPECT_EQ((*results)["not_reproduced"].integer(), 1) << json::print(*results);
+  const json::Value job = (*results)["jobs"].array().at(0);
+  ASSERT_EQ(job["variants"].array().size(), 4u);
+  for (const json::Value& variant : job["variants"].array())
+    EXPECT_EQ(variant["repaired"]["launches"].integer(), 50) << variant["name"].text();
   fs::remove_all(folder);
 }
 

@@ -11,10 +11,10 @@ inline constexpr const char* kHelperKernels = R"ptx(
 .address_size 64
 
 // Word i becomes a number made of i and the seed. mode 0: a float in [1, 2) of 7 random bits, also a pair of bfloat16 or of
-// halves; sums of many of them are exact. 1: 0 to 3. 2: zero.
+// halves; sums of many of them are exact. 1: 0 to 3. 2: zero. 3: all bits.
 .visible .entry handoff_fill(.param .u64 p_to, .param .u64 p_words, .param .u32 p_seed, .param .u32 p_mode)
 {
-	.reg .pred %p, %small, %zero;
+	.reg .pred %p, %small, %zero, %noise;
 	.reg .b32 %h, %g, %seed, %mode;
 	.reg .b64 %i, %n, %step, %to, %at;
 	.reg .b32 %a, %b;
@@ -24,6 +24,7 @@ inline constexpr const char* kHelperKernels = R"ptx(
 	ld.param.u32 %mode, [p_mode];
 	setp.eq.u32 %small, %mode, 1;
 	setp.eq.u32 %zero, %mode, 2;
+	setp.eq.u32 %noise, %mode, 3;
 	mov.u32 %a, %ctaid.x;
 	mov.u32 %b, %ntid.x;
 	mov.u32 %h, %tid.x;
@@ -46,12 +47,14 @@ LOOP:
 	mul.lo.u32 %h, %h, 0xC2B2AE35;
 	shr.u32 %g, %h, 16;
 	xor.b32 %h, %h, %g;
+	mov.b32 %a, %h;
 	and.b32 %g, %h, 0x7F;
 	shl.b32 %g, %g, 16;
 	or.b32 %g, %g, 0x3F800000;
 	and.b32 %h, %h, 3;
 	selp.b32 %g, %h, %g, %small;
 	selp.b32 %g, 0, %g, %zero;
+	selp.b32 %g, %a, %g, %noise;
 	shl.b64 %at, %i, 2;
 	add.u64 %at, %at, %to;
 	st.global.u32 [%at], %g;
@@ -129,6 +132,53 @@ LOOP:
 	sub.u32 %base, %base, %i;
 	add.u32 %i, %i, %step;
 	bra LOOP;
+DONE:
+	ret;
+}
+
+// Fills shared memory, waits 10 us, and counts the words that have changed.
+.visible .entry handoff_neighbour(.param .u32 p_bytes, .param .u32 p_seed, .param .u64 p_result)
+{
+	.reg .pred %p;
+	.reg .b32 %i, %n, %step, %h, %g, %base, %at, %seed;
+	.reg .b64 %from, %now, %r;
+	ld.param.u32 %n, [p_bytes];
+	ld.param.u32 %seed, [p_seed];
+	ld.param.u64 %r, [p_result];
+	mov.u32 %base, handoff_dynamic;
+	mov.u32 %step, %ntid.x;
+	shl.b32 %step, %step, 2;
+	mov.u32 %i, %tid.x;
+	shl.b32 %i, %i, 2;
+STORE:
+	setp.ge.u32 %p, %i, %n;
+	@%p bra STORED;
+	mad.lo.u32 %h, %i, 0x9E3779B9, %seed;
+	add.u32 %at, %base, %i;
+	st.shared.u32 [%at], %h;
+	add.u32 %i, %i, %step;
+	bra STORE;
+STORED:
+	bar.sync 0;
+	mov.u64 %from, %clock64;
+SPIN:
+	mov.u64 %now, %clock64;
+	sub.u64 %now, %now, %from;
+	setp.lt.u64 %p, %now, 20000;
+	@%p bra SPIN;
+	mov.u32 %i, %tid.x;
+	shl.b32 %i, %i, 2;
+CHECK:
+	setp.ge.u32 %p, %i, %n;
+	@%p bra DONE;
+	mad.lo.u32 %h, %i, 0x9E3779B9, %seed;
+	add.u32 %at, %base, %i;
+	ld.shared.u32 %g, [%at];
+	add.u32 %i, %i, %step;
+	setp.eq.u32 %p, %g, %h;
+	@%p bra CHECK;
+	red.global.add.u32 [%r], 1;
+	bra CHECK;
 DONE:
 	ret;
 }

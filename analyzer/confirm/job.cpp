@@ -49,13 +49,16 @@ class Reader {
     for (const Value& argument : manifest_["arguments"].array()) {
       if (!addArgument(argument)) return wrong("argument '" + argument["name"].text() + "': " + why_);
     }
+    job_.is_control = manifest_["is_control"].boolean();
     for (const Value& outcome : manifest_["predicts"].array()) {
       job_.predicts_hang |= outcome.text() == "hang";
       job_.predicts_fault |= outcome.text() == "fault";
     }
     for (const Value& variant : manifest_["variants"].array()) {
       job_.variants.push_back({variant["name"].text(), variant["what"].text(), variant["base"].text(),
-                               variant["repaired"].text(), variant["host_sources"].boolean()});
+                               variant["repaired"].text(), variant["host_sources"].boolean(),
+                               variant["host_buffers"].boolean(), variant["neighbour"].boolean(),
+                               variant["noise"].boolean()});
       for (const std::string& file : {job_.variants.back().base, job_.variants.back().repaired}) {
         if (file.find('/') != std::string::npos)
           return wrong("a file of variant '" + job_.variants.back().name +
@@ -140,6 +143,7 @@ class Reader {
   bool readMap(const Value& said, TensorMapSpec& map) {
     map.element_bytes = static_cast<std::uint32_t>(said["element_bytes"].integer());
     map.swizzle = static_cast<std::uint32_t>(said["swizzle"].integer());
+    map.is_edited = said["is_edited"].boolean();
     map.interleave = static_cast<std::uint32_t>(said["interleave"].integer());
     for (const Value& extent : said["box"].array())
       map.box.push_back(static_cast<std::uint32_t>(extent.integer()));
@@ -178,6 +182,17 @@ Result<Job> readJob(const std::string& folder, const Value& given) {
   Result<Job> job = reader.read();
   if (job) job->plain = reader.reference();
   return job;
+}
+
+void narrow(Job& job, const std::string& variants, unsigned blocks) {
+  const std::string list = "," + variants + ",";
+  if (!variants.empty())
+    std::erase_if(job.variants, [&](const Variant& variant) {
+      return variant.name != "plain" && list.find("," + variant.name + ",") == std::string::npos;
+    });
+  const Dim3& grid = job.shape.grid;
+  const std::uint64_t now = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  if (blocks > now) job.shape.grid[0] *= static_cast<std::uint32_t>((blocks + now - 1) / now);
 }
 
 Result<std::string> readImage(const Job& job, const std::string& file) {

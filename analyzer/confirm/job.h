@@ -25,6 +25,9 @@ struct Variant {
   std::string name, what;
   std::string base, repaired;  ///< files; `repaired` may be empty
   bool has_host_sources = false;
+  bool has_host_buffers = false;
+  bool has_neighbour = false;  ///< another kernel comes after the blocks that have ended
+  bool has_noise = false;      ///< the buffers hold all bit patterns
 };
 
 struct Job {
@@ -35,6 +38,7 @@ struct Job {
   std::vector<Argument> arguments;
   std::vector<Variant> variants;
   bool predicts_hang = false, predicts_fault = false;
+  bool is_control = false;  ///< there is no finding: whatever fails is a surprise
 
   Variant plain;  ///< the kernel without additions
 
@@ -45,6 +49,10 @@ struct Job {
 
 /// Reads DIR/job.json. `given`: an object of argument names, whose members replace those of the manifest.
 Result<Job> readJob(const std::string& folder, const json::Value& given);
+
+/// Leaves only the variants of a list ("plain,queue"; empty: all), and the plain one, which the others need.
+/// `blocks`: launches have at least so many, as far as the grid can be multiplied.
+void narrow(Job& job, const std::string& variants, unsigned blocks);
 
 /// The PTX, or the machine code that lies beside it as NAME.cubin.
 Result<std::string> readImage(const Job& job, const std::string& file);

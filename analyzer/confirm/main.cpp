@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -39,15 +40,20 @@ constexpr std::string_view kUsage =
     "  --jobs N        jobs at a time (default 4)\n"
     "  --only TEXT     jobs whose name contains this\n"
     "  --all           run all perturbations, also after one has shown the defect\n"
+    "  --variants LIST only these perturbations, as plain,queue; the plain kernel is always among them\n"
+    "  --blocks N      multiply the grid until a launch has N blocks\n"
+    "  --one-launch    launch the kernel of one job once, as it is, for other tools to look at\n"
+    "  --mode N        with --one-launch: how memory is filled, as fill_mode in the results (default 0)\n"
     "  --help          print this text\n"
     "\n"
-    "Exit codes: 0 nothing confirmed, 1 a finding confirmed, 2 usage, input, or no GPU.\n";
+    "Exit codes: 0 nothing confirmed, 1 a finding confirmed or a control failed, 2 usage, input, or no "
+    "GPU.\n";
 
 struct CommandLine {
   std::string folder, json_file, only;
   Settings settings;
   unsigned jobs = 4;
-  bool is_worker = false, wants_help = false;
+  bool is_worker = false, is_one_launch = false, wants_help = false;
   WorkerOptions worker;
 };
 
@@ -85,6 +91,12 @@ std::optional<std::string> parse(int argc, char** argv, CommandLine& line) {
       line.settings.runs_all = true;
     else if (word == "--until-confirmed")
       line.settings.runs_all = false;
+    else if (word == "--variants")
+      is_right = text(i, line.settings.variants);
+    else if (word == "--blocks")
+      is_right = number(i, line.settings.blocks);
+    else if (word == "--one-launch")
+      line.is_one_launch = true;
     else if (word == "--worker")
       line.is_worker = true;
     else if (word == "--variant")
@@ -135,12 +147,19 @@ std::string today() {
 
 /// Totals over all jobs, for the summary and for whoever asks how often correct kernels failed.
 struct Totals {
-  unsigned confirmed = 0, not_reproduced = 0, invalid = 0;
-  std::uint64_t repaired_launches = 0, repaired_failures = 0, launches = 0;
+  unsigned confirmed = 0, not_reproduced = 0, invalid = 0, held = 0, failed = 0;
+  std::uint64_t repaired_launches = 0, repaired_failures = 0, launches = 0, control_launches = 0;
 
-  void add(const JobResult& result) {
-    ++(result.status == "confirmed" ? confirmed : result.status == "invalid" ? invalid : not_reproduced);
-    for (const auto& [variant, cell] : result.base) launches += cell.launches;
+  void add(const JobResult& result, bool is_control) {
+    if (result.status == "invalid") {
+      ++invalid;
+    } else if (is_control) {
+      ++(result.status == "held" ? held : failed);
+    } else {
+      ++(result.status == "confirmed" ? confirmed : not_reproduced);
+    }
+    for (const auto& [variant, cell] : result.base)
+      (is_control ? control_launches : launches) += cell.launches;
     for (const auto& [variant, cell] : result.repaired) {
       repaired_launches += cell.launches;
       repaired_failures += cell.wrong + (cell.is_hang || !cell.fault.empty() ? 1 : 0);
@@ -149,6 +168,7 @@ struct Totals {
 };
 
 int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Array broken) {
+  const auto start = std::chrono::steady_clock::now();
   std::vector<JobResult> results(jobs.size());
   std::atomic<std::size_t> next{0};
   std::mutex output;
@@ -174,11 +194,14 @@ int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Arra
     report.set("device", result.device);
     report.set("driver_version", result.driver_version);
   }
+  report.set("processes", line.jobs);
+  report.set("wall_seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   report.set("launches_per_cell", line.settings.launches);
+  if (line.settings.blocks != 0) report.set("blocks", line.settings.blocks);
   json::Array list = std::move(broken);
   totals.invalid = static_cast<unsigned>(list.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    totals.add(results[i]);
+    totals.add(results[i], jobs[i].is_control);
     list.push_back(describe(jobs[i], results[i]));
   }
   report.set("confirmed", totals.confirmed);
@@ -187,16 +210,23 @@ int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Arra
   report.set("launches", totals.launches);
   report.set("repaired_launches", totals.repaired_launches);
   report.set("repaired_failures", totals.repaired_failures);
+  report.set("held", totals.held);
+  report.set("failed", totals.failed);
+  report.set("control_launches", totals.control_launches);
   report.set("jobs", std::move(list));
   std::cout << totals.confirmed << " confirmed, " << totals.not_reproduced << " not reproduced, "
             << totals.invalid << " invalid; repaired kernels: " << totals.repaired_failures << " failures in "
-            << totals.repaired_launches << " launches\n";
+            << totals.repaired_launches << " launches";
+  if (totals.control_launches != 0)
+    std::cout << "; kernels without findings: " << totals.held << " held, " << totals.failed << " failed, "
+              << totals.control_launches << " launches";
+  std::cout << "\n";
   if (!line.json_file.empty()) {
     std::ofstream file(line.json_file);
     file << json::print(report);
     if (!file.flush()) return fail({"cannot write the results", {line.json_file, 0, 0}});
   }
-  return totals.confirmed != 0 ? kConfirmed : kNothingConfirmed;
+  return totals.confirmed + totals.failed != 0 ? kConfirmed : kNothingConfirmed;
 }
 
 int run(int argc, char** argv) {
@@ -215,9 +245,11 @@ int run(int argc, char** argv) {
     if (!read) return fail(read.error());
     given = *read;
   }
-  if (line.is_worker) {
-    const Result<Job> job = readJob(line.folder, given);
-    return job ? runWorker(*job, line.worker) : fail(job.error());
+  if (line.is_worker || line.is_one_launch) {
+    Result<Job> job = readJob(line.folder, given);
+    if (!job) return fail(job.error());
+    narrow(*job, line.settings.variants, line.settings.blocks);
+    return line.is_worker ? runWorker(*job, line.worker) : runOneLaunch(*job, line.worker);
   }
   const std::vector<std::string> folders = jobFolders(line.folder, line.only);
   if (folders.empty())
@@ -227,6 +259,7 @@ int run(int argc, char** argv) {
   for (const std::string& folder : folders) {
     Result<Job> job = readJob(folder, given);
     if (job) {
+      narrow(*job, line.settings.variants, line.settings.blocks);
       jobs.push_back(std::move(*job));
       continue;
     }

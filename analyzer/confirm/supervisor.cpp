@@ -97,8 +97,9 @@ class Session {
   bool runOnce() {
     Child child({settings_.program, "--worker", job_.folder, "--args", settings_.arguments, "--launches",
                  std::to_string(settings_.launches), "--variant", std::to_string(variant_), "--which",
-                 std::to_string(which_), "--mode", std::to_string(result_.mode),
-                 settings_.runs_all ? "--all" : "--until-confirmed"});
+                 std::to_string(which_), "--mode", std::to_string(result_.mode), "--variants",
+                 settings_.variants, "--blocks", std::to_string(settings_.blocks),
+                 settings_.runs_all || job_.is_control ? "--all" : "--until-confirmed"});
     if (!child.hasStarted()) return refuse("the process could not be started");
     Clock::time_point deadline = Clock::now() + kMaxLoad;
     bool is_running = false;
@@ -175,7 +176,24 @@ class Session {
     return ++variant_ < job_.variants.size();
   }
 
+  void judgeControl() {
+    unsigned launches = 0;
+    result_.status = "held";
+    for (const auto& [variant, cell] : result_.base) {
+      launches += cell.launches;
+      if (!cell.hasFailed() || result_.status == "failed") continue;
+      result_.status = "failed";
+      result_.summary = cell.text() + ", with this: " + job_.variants[variant].what;
+    }
+    if (result_.status == "failed") return;
+    result_.summary = "no failure in " + std::to_string(launches) + " launches";
+    if (why_invalid_.empty() && launches != 0) return;
+    result_.status = "invalid";
+    result_.summary = why_invalid_.empty() ? "no variant could be run" : why_invalid_;
+  }
+
   void judge() {
+    if (job_.is_control) return judgeControl();
     result_.status = "not reproduced";
     unsigned launches = 0, bad_repairs = 0;
     std::string bad_repair;

@@ -16,6 +16,8 @@ struct Settings {
   unsigned launches = 50;  ///< of each cell
   unsigned seconds = 5;    ///< without progress of launches, after which they count as a hang
   bool runs_all = false;
+  std::string variants;  ///< as narrow() takes them
+  unsigned blocks = 0;
 };
 
 /// What launches of one kernel came to.
@@ -32,7 +34,8 @@ struct Cell {
 };
 
 struct JobResult {
-  std::string status;   ///< "confirmed", "not reproduced", "invalid"
+  std::string
+      status;  ///< "confirmed", "not reproduced", "invalid"; of a control: "held", "failed", "invalid"
   std::string summary;  ///< one sentence, for the report
   std::string device;
   int driver_version = 0;

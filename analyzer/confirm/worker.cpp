@@ -18,6 +18,8 @@ struct FillMode {
   std::uint32_t kind;   ///< of handoff_fill
   std::uint64_t scale;  ///< of the sizes of buffers
 };
+/// Of handoff_fill, for variants that ask for it.
+constexpr std::uint32_t kNoise = 3;
 constexpr FillMode kModes[kFillModes] = {{0, 1}, {1, 1}, {0, 16}, {2, 1}};
 
 /// Room in front of a buffer, for kernels that look at the elements before it.
@@ -42,14 +44,24 @@ class Worker {
   Worker(const Job& job, const WorkerOptions& options, Driver driver)
       : job_(job), options_(options), driver_(std::move(driver)), mode_(kModes[options.mode % kFillModes]) {}
 
+  /// Only the kernel as it is, once.
+  int runOneLaunch() {
+    Side& side = reference_;
+    if (loadHelpers() && makeSide(side, Place::kDevice) && load(job_.plain.base, side) &&
+        fill(side, /*seed=*/1, mode_.kind) && check(driver_.synchronize(), "preparation") &&
+        check(driver_.launch(side.function, job_.shape, side.pointers.data()), "launch") &&
+        check(driver_.synchronize(), "kernel"))
+      return 0;
+    return broken();
+  }
+
   int run() {
     say("device " + driver_.deviceName());
     say("driver " + std::to_string(driver_.driverVersion()));
     say("loading");
-    if (!loadHelpers() || !makeSide(reference_, /*has_host_sources=*/false) ||
-        !load(job_.reference(), reference_))
+    if (!loadHelpers() || !makeSide(reference_, Place::kDevice) || !load(job_.reference(), reference_))
       return broken();
-    if (!job_.hasRepair()) {
+    if (!isTrusted()) {
       // The kernel itself says what is right, so what it does undisturbed is its first cell.
       const auto isPlain = [](const Variant& v) { return v.name == "plain"; };
       say("cell " +
@@ -67,7 +79,7 @@ class Worker {
         const std::string& file = which == 0 ? variant.base : variant.repaired;
         if (file.empty()) continue;
         say("cell " + std::to_string(v) + " " + std::to_string(which));
-        if (!runCell(file, variant.has_host_sources, wrong[which])) return 1;
+        if (!runCell(variant, file, wrong[which])) return 1;
       }
       if (wrong[0] != 0 && wrong[1] == 0 && !options_.runs_all) break;
     }
@@ -94,13 +106,18 @@ class Worker {
            check(driver_.findFunction(module, "handoff_fill", fill_), "handoff_fill") &&
            check(driver_.findFunction(module, "handoff_compare", compare_), "handoff_compare") &&
            check(driver_.findFunction(module, "handoff_scrub", scrub_), "handoff_scrub") &&
+           check(driver_.findFunction(module, "handoff_neighbour", neighbour_), "handoff_neighbour") &&
+           check(driver_.makeStream(beside_), "no stream") &&
            check(driver_.allocate(16, result_), "no memory") &&
+           check(driver_.allocate(16, changed_), "no memory") &&
            check(driver_.allocateHost(1 << 20, flood_), "no memory");
   }
 
   std::uint64_t bytesOf(const Argument& argument) const { return argument.bytes * mode_.scale; }
 
-  bool makeSide(Side& side, bool has_host_sources) {
+  enum class Place : std::uint8_t { kDevice, kHostSources, kHost };
+
+  bool makeSide(Side& side, Place place_of_buffers) {
     const bool is_any_source = std::any_of(job_.arguments.begin(), job_.arguments.end(),
                                            [](const Argument& a) { return a.is_source; });
     side.memory.assign(job_.arguments.size(), 0);
@@ -116,7 +133,9 @@ class Worker {
       }
       const bool is_map = argument.kind == Argument::Kind::kTensorMap;
       // Where nobody knows which buffer the copies read, all of them are.
-      const bool is_host = has_host_sources && (is_map || argument.is_source || !is_any_source);
+      const bool is_source = is_map || argument.is_source || !is_any_source;
+      const bool is_host =
+          place_of_buffers == Place::kHost || (place_of_buffers == Place::kHostSources && is_source);
       const std::uint64_t bytes = is_map ? kMapBytes : bytesOf(argument);
       Address& address = side.memory[a];
       const Status status = is_host ? driver_.allocateHost(bytes + 2 * kMargin, address)
@@ -155,17 +174,18 @@ class Worker {
       if (!log.empty()) why_ += " (" + log.substr(0, log.find('\n')) + ")";
       return false;
     }
-    driver_.setGlobal(module, "handoff_host", flood_);
+    constexpr const char* kHost = "handoff_host";  // of the kernels that queue copies to host memory
+    if (image->find(kHost) != std::string::npos) driver_.setGlobal(module, kHost, flood_);
     return check(driver_.findFunction(module, job_.kernel, side.function), "kernel " + job_.kernel) &&
            check(driver_.prepare(side.function, job_.shape), "this launch is not possible");
   }
 
-  bool fill(const Side& side, std::uint32_t seed) {
+  bool fill(const Side& side, std::uint32_t seed, std::uint32_t kind) {
     for (std::size_t a = 0; a < side.memory.size(); ++a) {
       if (side.memory[a] == 0) continue;
       Address to = side.memory[a];
       std::uint64_t words = wordsOf(a);
-      std::uint32_t own = seed * 0x01000193u + static_cast<std::uint32_t>(a) * 0x9e3779b9u, kind = mode_.kind;
+      std::uint32_t own = seed * 0x01000193u + static_cast<std::uint32_t>(a) * 0x9e3779b9u;
       void* parameters[] = {&to, &words, &own, &kind};
       if (!check(driver_.launch(fill_, helperShape(), parameters), "fill")) return false;
       if (!holdsMaps(a)) continue;
@@ -186,24 +206,55 @@ class Worker {
     return {{static_cast<std::uint32_t>(4 * driver_.multiprocessors()), 1, 1}, {256, 1, 1}, {1, 1, 1}, 0};
   }
 
+  LaunchShape wholeBlocks(std::uint32_t each) const {
+    return {{each * static_cast<std::uint32_t>(driver_.multiprocessors()), 1, 1},
+            {256, 1, 1},
+            {1, 1, 1},
+            static_cast<std::uint32_t>(driver_.maxSharedBytes())};
+  }
+
   // Shared memory is never clean in practice; what is in it must not be the tile of the launch before.
   bool scrub(std::uint32_t seed) {
-    LaunchShape shape{{static_cast<std::uint32_t>(2 * driver_.multiprocessors()), 1, 1},
-                      {256, 1, 1},
-                      {1, 1, 1},
-                      static_cast<std::uint32_t>(driver_.maxSharedBytes())};
+    const LaunchShape shape = wholeBlocks(2);
     std::uint32_t bytes = shape.shared_bytes;
     void* parameters[] = {&bytes, &seed};
     return check(driver_.prepare(scrub_, shape), "scrub") &&
            check(driver_.launch(scrub_, shape, parameters), "scrub");
   }
 
+  // Its blocks need all shared memory of a multiprocessor: they start where, and when, the kernel's have
+  // ended.
+  bool startNeighbour(std::uint32_t seed) {
+    constexpr std::uint32_t kBlocksEach = 8;
+    const LaunchShape shape = wholeBlocks(kBlocksEach);
+    std::uint32_t bytes = shape.shared_bytes;
+    Address result = changed_;
+    void* parameters[] = {&bytes, &seed, &result};
+    return check(driver_.prepare(neighbour_, shape), "neighbour") &&
+           check(driver_.launch(neighbour_, shape, parameters, beside_), "neighbour");
+  }
+
+  struct Conditions {
+    std::uint32_t fill_kind = 0;
+    bool has_neighbour = false;
+  };
+
   /// One launch of the kernel on fresh memory.
-  bool runSide(Side& side, std::uint32_t seed, std::uint32_t junk) {
-    if (!fill(side, seed) || !scrub(junk) || !check(driver_.synchronize(), "preparation")) return false;
+  bool runSide(Side& side, std::uint32_t seed, std::uint32_t junk, const Conditions& conditions) {
+    if (!fill(side, seed, conditions.fill_kind) || !scrub(junk) ||
+        !check(driver_.synchronize(), "preparation"))
+      return false;
     const Status launched = driver_.launch(side.function, job_.shape, side.pointers.data());
     is_launch_refused_ = launched != status::kOk;
-    return check(launched, "launch") && check(driver_.synchronize(), "kernel");
+    return check(launched, "launch") && (!conditions.has_neighbour || startNeighbour(junk)) &&
+           check(driver_.synchronize(), "kernel");
+  }
+
+  /// Words of the neighbour's shared memory that somebody else has changed since the last call.
+  bool takeChanged(std::uint32_t& words) {
+    const std::uint32_t zero = 0;
+    return check(driver_.toHost(&words, changed_, sizeof words), "compare") &&
+           check(driver_.toDevice(changed_, &zero, sizeof zero), "compare");
   }
 
   bool compare(const Side& a, const Side& b, std::uint32_t& different, std::uint32_t& first) {
@@ -226,22 +277,27 @@ class Worker {
     return true;
   }
 
+  /// Whether the kernel that says what is right has to be the same every time: where it is the one under
+  /// suspicion, the defect may show undisturbed.
+  bool isTrusted() const { return job_.hasRepair() || job_.is_control; }
+
   // Two launches with different junk in shared memory.
   bool isReferenceStable() {
     Side second;
-    if (!makeSide(second, false)) return broken(), false;
+    if (!makeSide(second, Place::kDevice)) return broken(), false;
     second.function = reference_.function;
     constexpr unsigned kTries = 4;
+    const Conditions undisturbed{.fill_kind = mode_.kind};
     for (unsigned i = 0; i < kTries; ++i) {
       std::uint32_t different = 0, first = 0;
-      if (!runSide(reference_, i, 2 * i) || !runSide(second, i, 2 * i + 1)) {
-        if (is_launch_refused_ || job_.hasRepair()) return broken(), false;
+      if (!runSide(reference_, i, 2 * i, undisturbed) || !runSide(second, i, 2 * i + 1, undisturbed)) {
+        if (is_launch_refused_ || isTrusted()) return broken(), false;
         say("fault " + why_.substr(why_.rfind(' ') + 1));
         return false;
       }
       if (!compare(reference_, second, different, first)) return broken(), false;
       if (different == 0) continue;
-      if (!job_.hasRepair()) continue;  // the defect may show undisturbed
+      if (!isTrusted()) continue;
       why_ = "its result is not the same in two launches (word " + std::to_string(first) + ")";
       return broken(), false;
     }
@@ -249,29 +305,37 @@ class Worker {
     return true;
   }
 
-  bool runCell(const std::string& file, bool has_host_sources, unsigned& wrong) {
+  bool runCell(const Variant& variant, const std::string& file, unsigned& wrong) {
     say("loading");
-    Side& side = has_host_sources ? host_ : spare_;
-    if (side.memory.empty() && !makeSide(side, has_host_sources)) return say("skip " + why_), true;
+    const Place place = variant.has_host_buffers   ? Place::kHost
+                        : variant.has_host_sources ? Place::kHostSources
+                                                   : Place::kDevice;
+    Side& side = place == Place::kDevice ? spare_ : place == Place::kHost ? all_host_ : host_;
+    if (side.memory.empty() && !makeSide(side, place)) return say("skip " + why_), true;
     if (!load(file, side)) return say("skip " + why_), true;
     say("running");
-    std::uint32_t word = 0;
+    const Conditions quiet{.fill_kind = variant.has_noise ? kNoise : mode_.kind};
+    const Conditions own{.fill_kind = quiet.fill_kind, .has_neighbour = variant.has_neighbour};
+    std::uint32_t word = 0, ignored = 0;
+    if (own.has_neighbour && !takeChanged(ignored)) return broken(), false;
+    const auto count = [&](unsigned launches) {
+      say("count " + std::to_string(launches) + " " + std::to_string(wrong) + " " + std::to_string(word));
+    };
     for (unsigned i = 0; i < options_.launches; ++i) {
-      std::uint32_t different = 0, first = 0;
+      std::uint32_t different = 0, first = 0, changed = 0;
       const std::uint32_t seed = 1000 + i;
-      if (!runSide(reference_, seed, 2 * seed)) return broken(), false;
-      if (!runSide(side, seed, 2 * seed + 1)) {
+      if (!runSide(reference_, seed, 2 * seed, quiet)) return broken(), false;
+      if (!runSide(side, seed, 2 * seed + 1, own)) {
         if (is_launch_refused_) return say("skip " + why_), true;
-        say("count " + std::to_string(i + 1) + " " + std::to_string(wrong) + " " + std::to_string(word));
+        count(i + 1);
         return say("fault " + why_.substr(why_.rfind(' ') + 1)), false;
       }
       if (!compare(reference_, side, different, first)) return broken(), false;
-      if (different != 0 && wrong++ == 0) word = first;
-      if (i % 10 == 9)
-        say("count " + std::to_string(i + 1) + " " + std::to_string(wrong) + " " + std::to_string(word));
+      if (own.has_neighbour && !takeChanged(changed)) return broken(), false;
+      if (different + changed != 0 && wrong++ == 0) word = first;
+      if (i % 10 == 9) count(i + 1);
     }
-    say("count " + std::to_string(options_.launches) + " " + std::to_string(wrong) + " " +
-        std::to_string(word));
+    count(options_.launches);
     return true;
   }
 
@@ -284,14 +348,24 @@ class Worker {
   const WorkerOptions options_;
   const Driver driver_;
   const FillMode mode_;
-  FunctionHandle *fill_ = nullptr, *compare_ = nullptr, *scrub_ = nullptr;
-  Address result_ = 0, flood_ = 0;
-  Side reference_, spare_, host_;
+  FunctionHandle *fill_ = nullptr, *compare_ = nullptr, *scrub_ = nullptr, *neighbour_ = nullptr;
+  StreamHandle* beside_ = nullptr;
+  Address result_ = 0, changed_ = 0, flood_ = 0;
+  Side reference_, spare_, host_, all_host_;
   bool is_launch_refused_ = false;
   std::string why_;
 };
 
 }  // namespace
+
+int runOneLaunch(const Job& job, const WorkerOptions& options) {
+  Result<Driver> driver = Driver::open();
+  if (!driver) {
+    say("reference " + driver.error().message);
+    return 1;
+  }
+  return Worker(job, options, std::move(*driver)).runOneLaunch();
+}
 
 int runWorker(const Job& job, const WorkerOptions& options) {
   Result<Driver> driver = Driver::open();

@@ -30,6 +30,10 @@ struct WorkerOptions {
   bool runs_all = false;     ///< also after a variant has shown the defect
 };
 
+/// Launches the kernel of the job once, as it is, and compares nothing: for other tools to look at. Returns
+/// the exit code of the process; what went wrong is said as above.
+int runOneLaunch(const Job& job, const WorkerOptions& options);
+
 /// Returns the exit code of the process.
 int runWorker(const Job& job, const WorkerOptions& options);
 

@@ -333,6 +333,7 @@ std::vector<Diagnosis> diagnose(const Run& run) {
   std::vector<Diagnosis> result = collector.take();
   reportMisuses(run, result);
   reportStuck(run, result);
+  for (Diagnosis& diagnosis : result) diagnosis.assumed_boxes = run.outcome.assumed_boxes;
   if (run.outcome.has_unmodelled) {
     // What is missing may be what could not be executed: no longer a finding, but worth a look.
     for (Diagnosis& diagnosis : result) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "analyzer/diagnose/edit.h"
@@ -47,6 +48,7 @@ struct Diagnosis {
   std::vector<Site> sites{};
   ptx::Space space = ptx::Space::kShared;
   std::uint64_t address = 0;  ///< what they meet at; 0: nothing in particular
+  std::map<std::uint64_t, std::uint64_t> assumed_boxes{};  ///< Outcome::assumed_boxes
 };
 
 /// Findings of one run. Conflicts that follow from another one's cause are folded into it.

@@ -121,6 +121,8 @@ struct KernelReport {
   std::uint32_t paths = 0;  ///< runs with inputs of their own
   std::vector<Finding> findings;
   std::string error;      ///< for kError: why the kernel was not checked
+  /// Where it was asked for, of a kernel whose findings have no job: perturbations that may change nothing.
+  std::shared_ptr<const WitnessJob> control_job{};
   double seconds = 0;     ///< analysis wall time
   std::uint64_t warp_instructions = 0;  ///< executed by the machine
   bool has_async = false; ///< the kernel uses asynchronous copies or barriers objects

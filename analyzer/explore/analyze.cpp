@@ -259,6 +259,10 @@ class KernelAnalysis {
       report_.findings.push_back(diagnosis.finding);
       to_repair_.push_back({std::move(diagnosis), inputs_.size()});
     }
+    if (!first_launch_) {
+      first_launch_ = scenario.launch;
+      first_boxes_ = outcome.assumed_boxes;
+    }
     inputs_.push_back({scenario.launch, options, scenario.names});
     input_steps_.push_back(outcome.steps);
     return {is_assumed, outcome.assumed_by_thread};
@@ -318,14 +322,15 @@ class KernelAnalysis {
   }
 
   void makeJobs(const machine::Program& program) {
-    if (to_repair_.empty()) return;
-    if (!repairer_) keepRepresentatives();
+    if (!repairer_ && !to_repair_.empty()) keepRepresentatives();
     const WitnessJobs jobs(unit_, kernel_, decl_, program, repairer_ ? &repairer_->statements() : nullptr);
     for (std::size_t i = 0; i < to_repair_.size(); ++i) {
       Finding& finding = report_.findings[i];
       if (finding.severity == Severity::kError || finding.severity == Severity::kWarning)
         finding.job = jobs.make(to_repair_[i].diagnosis, finding, inputs_[to_repair_[i].input].launch);
     }
+    const bool has_job = std::any_of(report_.findings.begin(), report_.findings.end(), [](const Finding& f) { return f.job != nullptr; });
+    if (options_.makes_controls && !has_job && first_launch_) report_.control_job = jobs.makeControl(*first_launch_, first_boxes_);
   }
 
   // Conflicts with a read whose value goes nowhere are no defect.
@@ -395,6 +400,8 @@ class KernelAnalysis {
   machine::DataQuestions questions_;
   std::vector<Input> inputs_;
   std::vector<std::uint64_t> input_steps_;  ///< length of the run with each
+  std::optional<machine::Launch> first_launch_;  ///< has the values that the unit's launch gives
+  std::map<std::uint64_t, std::uint64_t> first_boxes_;  ///< what its run assumed of tensor maps
   std::vector<Limit> own_assumptions_;      ///< of the scenario, and limits of those before it
   std::vector<std::string> earlier_quantities_;  ///< of the scenarios before it
   bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false;

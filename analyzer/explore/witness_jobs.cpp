@@ -95,4 +95,14 @@ std::shared_ptr<const diagnose::WitnessJob> WitnessJobs::make(const diagnose::Di
       witness::makeJob({program_, launch, diagnosis, parameters_, repaired ? &*repaired : nullptr}));
 }
 
+std::shared_ptr<const diagnose::WitnessJob> WitnessJobs::makeControl(
+    const machine::Launch& launch, const std::map<std::uint64_t, std::uint64_t>& assumed_boxes) const {
+  diagnose::Diagnosis nothing;
+  nothing.finding.rule = "none";
+  nothing.finding.message = "no finding: nothing that is added may change the result";
+  nothing.assumed_boxes = assumed_boxes;
+  return std::make_shared<const diagnose::WitnessJob>(
+      witness::makeJob({program_, launch, nothing, parameters_, /*repaired=*/nullptr, /*is_control=*/true}));
+}
+
 }  // namespace handoff::explore

@@ -3,6 +3,8 @@
 // leaves it.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -22,6 +24,10 @@ class WitnessJobs {
   std::shared_ptr<const diagnose::WitnessJob> make(const diagnose::Diagnosis& diagnosis,
                                                    const diagnose::Finding& finding,
                                                    const machine::Launch& launch) const;
+
+  /// For a kernel without findings. `assumed_boxes`: Outcome::assumed_boxes of a run with this launch.
+  std::shared_ptr<const diagnose::WitnessJob> makeControl(
+      const machine::Launch& launch, const std::map<std::uint64_t, std::uint64_t>& assumed_boxes) const;
 
  private:
   const machine::Program& program_;

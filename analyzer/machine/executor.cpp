@@ -82,6 +82,7 @@ Outcome Executor::run() {
   }
   reportByteMismatches();
   outcome_.tracks_global = !setup_.tracked.empty();
+  outcome_.assumed_boxes = setup_.boxes;
   races_.finish();
   return std::move(outcome_);
 }

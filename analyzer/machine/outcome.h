@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -124,6 +125,8 @@ struct Outcome {
   bool was_stopped = false;         ///< the run used up its budget
   bool has_trapped = false;         ///< a thread met a trap or a failed assertion: the kernel ends there
   std::uint64_t steps = 0;          ///< executed warp instructions
+  /// Bytes of a box, by the generic address of a tensor map that the launch does not describe.
+  std::map<std::uint64_t, std::uint64_t> assumed_boxes;
   std::uint32_t exited_threads = 0; ///< threads that had left when the run hung
   EventLog log;
 };

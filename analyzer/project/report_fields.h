@@ -74,7 +74,7 @@ void fields(A& archive, diagnose::Limit& limit) {
 
 template <typename A>
 void fields(A& archive, diagnose::KernelReport& kernel) {
-  auto& [name, pretty, pos, verdict, launches, limits, holds_for, paths, findings, error, seconds,
+  auto& [name, pretty, pos, verdict, launches, limits, holds_for, paths, findings, error, control_job, seconds,
          warp_instructions, has_async, is_cut_short] = kernel;
   all(archive, name, pretty, pos, verdict, launches, limits, holds_for, paths, findings, error, seconds,
       warp_instructions, has_async, is_cut_short);

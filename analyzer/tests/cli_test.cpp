@@ -118,6 +118,22 @@ TEST_F(Cli, WitnessJobsAreWrittenAndMerged) {
   EXPECT_EQ(check("--emit-witness=file/below a.cu").exit_code, 2);
 }
 
+TEST_F(Cli, KernelsWithoutFindingsGetJobsWhereAskedFor) {
+  std::string right = kBadKernel;
+  right.replace(right.find("  __syncthreads"), 0, "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n");
+  write("a.cu", right);
+  EXPECT_EQ(check("--emit-witness=jobs a.cu").exit_code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "jobs"));
+  EXPECT_EQ(check("--emit-witness=jobs --witness-all a.cu").exit_code, 0);
+  const std::string name = "jobs/a_cu._Z8exchangePK6float4PS_.none.3";
+  EXPECT_THAT(read(name + "/job.json"), AllOf(HasSubstr("\"is_control\": true"), HasSubstr("delay-read-first")));
+  EXPECT_EQ(run("replay " + name).exit_code, 2);
+  writeBadKernel("b.cu");
+  EXPECT_EQ(check("--emit-witness=bad --witness-all b.cu").exit_code, 1);
+  EXPECT_THAT(read("bad/b_cu._Z8exchangePK6float4PS_.barrier-only-handoff.10/job.json"), Not(HasSubstr("is_control")));
+  EXPECT_FALSE(fs::exists(folder_ / "bad/b_cu._Z8exchangePK6float4PS_.none.3"));
+}
+
 TEST_F(Cli, NoCommandPrintsUsage) {
   const CommandResult result = run("");
   EXPECT_EQ(result.exit_code, 2);

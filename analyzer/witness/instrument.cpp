@@ -2,9 +2,12 @@
 // Text of the perturbations. Each stands in a scope of its own, so that its names meet no others.
 #include "analyzer/witness/instrument.h"
 
+#include <algorithm>
+#include <string_view>
 #include <variant>
 
 #include "analyzer/ptx/decode.h"
+#include "analyzer/ptx/print_operand.h"
 
 namespace handoff::witness {
 
@@ -26,6 +29,22 @@ constexpr const char* kWarpNumber =
 std::string skipUnlessEqual(const char* reg, std::uint32_t value, const std::string& label) {
   return std::string("\tsetp.ne.u32 %handoff_p, ") + reg + ", " + std::to_string(value) +
          ";\n\t@%handoff_p bra " + label + ";\n";
+}
+
+/// "{a, b}, c, d" -> "{a, b}", "c", "d".
+std::vector<std::string> splitOperands(std::string_view text) {
+  std::vector<std::string> operands(1);
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '{') ++depth;
+    if (c == '}') --depth;
+    if (c == ',' && depth == 0) {
+      operands.emplace_back();
+    } else if (c != ' ' || !operands.back().empty()) {
+      operands.back() += c;
+    }
+  }
+  return operands;
 }
 
 /// A number that a float, a half and an integer can hold, and that no tile is filled with.
@@ -63,22 +82,47 @@ std::string Instrumenter::skipUnlessGuarded(const ptx::Instruction& instruction,
   return std::string("\t@") + (instruction.guard->is_negated ? "" : "!") + reg + " bra " + label + ";\n";
 }
 
-void Instrumenter::delay(const Delay& delay, bool is_cluster) {
-  const std::string done = unique("done"), loop = unique("spin");
-  std::string text = kScope;
-  text += kWarpNumber + skipUnlessEqual("%handoff_r0", delay.warp, done);
-  if (is_cluster)
-    text += "\tmov.u32 %handoff_r0, %cluster_ctarank;\n" + skipUnlessEqual("%handoff_r0", delay.cta, done);
-  if (delay.pass != 0) {
-    const std::string counter = "%handoff_pass" + std::to_string(++passes_);
-    result_.entry += "\t.reg .b32 " + counter + ";\n\tmov.b32 " + counter + ", 0;\n";
-    text += "\tadd.u32 " + counter + ", " + counter + ", 1;\n" +
-            skipUnlessEqual(counter.c_str(), delay.pass, done);
+std::string Instrumenter::skipOthers(const Actors& actors, const std::string& label) const {
+  using Who = Actors::Who;
+  if (actors.who == Who::kAll) return "";
+  std::string text = kWarpNumber;
+  if (actors.who == Who::kOddWarps)
+    return text + "\tand.b32 %handoff_r0, %handoff_r0, 1;\n" + skipUnlessEqual("%handoff_r0", 1, label);
+  if (actors.who == Who::kWarp) {
+    text += skipUnlessEqual("%handoff_r0", actors.warp, label);
+    if (actors.has_cluster)
+      text +=
+          "\tmov.u32 %handoff_r0, %cluster_ctarank;\n" + skipUnlessEqual("%handoff_r0", actors.cta, label);
+    return text;
   }
-  text += "\tmov.u64 %handoff_d0, %clock64;\n" + loop + ":\n\tmov.u64 %handoff_d1, %clock64;\n" +
-          "\tsub.u64 %handoff_d1, %handoff_d1, %handoff_d0;\n\tsetp.lt.u64 %handoff_p, %handoff_d1, " +
-          std::to_string(delay.clocks) + ";\n\t@%handoff_p bra " + loop + ";\n" + done + ":\n\t}\n";
-  add(delay.instr, std::move(text));
+  text += "\tsetp.eq.u32 %handoff_p, %handoff_r0, " + std::to_string(actors.warp) + ";\n";
+  if (actors.has_cluster)
+    text += "\tmov.u32 %handoff_r0, %cluster_ctarank;\n\tsetp.eq.and.u32 %handoff_p, %handoff_r0, " +
+            std::to_string(actors.cta) + ", %handoff_p;\n";
+  return text + "\t@%handoff_p bra " + label + ";\n";
+}
+
+std::string Instrumenter::skipOtherTurns(std::uint32_t pass, const std::string& label) {
+  if (pass == 0) return "";
+  const std::string counter = "%handoff_pass" + std::to_string(++passes_);
+  result_.entry += "\t.reg .b32 " + counter + ";\n\tmov.b32 " + counter + ", 0;\n";
+  return "\tadd.u32 " + counter + ", " + counter + ", 1;\n" + skipUnlessEqual(counter.c_str(), pass, label);
+}
+
+std::string Instrumenter::spin() {
+  const std::string loop = unique("spin");
+  return "\tmov.u64 %handoff_d0, %clock64;\n" + loop +
+         ":\n\tmov.u64 %handoff_d1, %clock64;\n\tsub.u64 %handoff_d1, %handoff_d1, %handoff_d0;\n"
+         "\tsetp.lt.u64 %handoff_p, %handoff_d1, " +
+         std::to_string(kDelayClocks) + ";\n\t@%handoff_p bra " + loop + ";\n";
+}
+
+void Instrumenter::delay(const Place& place) {
+  const std::string done = unique("done");
+  std::string text = kScope + skipOthers(place.actors, done);
+  text += skipOtherTurns(place.pass, done);
+  text += spin();
+  add(place.instr, text + done + ":\n\t}\n");
 }
 
 bool Instrumenter::poison(std::uint32_t instr, std::uint64_t box_bytes) {
@@ -126,26 +170,126 @@ bool Instrumenter::poison(std::uint32_t instr, std::uint64_t box_bytes) {
   return true;
 }
 
-bool Instrumenter::conflictingStores(std::uint32_t instr, ptx::Space space) {
-  constexpr unsigned kStores = 8;
-  const ptx::Instruction& store = program_.function.instructions[instr];
+bool Instrumenter::conflictingStores(const Place& place, ptx::Space space, unsigned count) {
+  const ptx::Instruction& store = program_.function.instructions[place.instr];
   const std::string skip = unique("skip");
-  std::string text = kScope + skipUnlessGuarded(store, skip) + "\tmov.u32 %handoff_r0, %laneid;\n";
+  std::string text = kScope + skipUnlessGuarded(store, skip) + skipOthers(place.actors, skip);
+  text += skipOtherTurns(place.pass, skip);
+  text += "\tmov.u32 %handoff_r0, %laneid;\n";
   if (space == ptx::Space::kShared) {
+    if (program_.static_shared_bytes + kScratchBytes > kMaxSharedBytes) return false;
     addHeader(".shared .align 128 .b8 handoff_scratch[" + std::to_string(kScratchBytes) + "];\n");
     text +=
         "\tshl.b32 %handoff_r0, %handoff_r0, 7;\n\tmov.u32 %handoff_r1, handoff_scratch;\n\tadd.u32 "
         "%handoff_r0, %handoff_r0, %handoff_r1;\n";
-    for (unsigned i = 0; i < kStores; ++i) text += "\tst.volatile.shared.b32 [%handoff_r0], %handoff_r1;\n";
+    for (unsigned i = 0; i < count; ++i) text += "\tst.volatile.shared.b32 [%handoff_r0], %handoff_r1;\n";
   } else {
-    constexpr unsigned kSpacing = 4096;
-    addHeader(".global .align 128 .b8 handoff_sink[" + std::to_string(kStores * 32 * kSpacing) + "];\n");
+    constexpr unsigned kSpacing = 4096, kRounds = 8;
+    addHeader(".global .align 128 .b8 handoff_sink[" + std::to_string(kRounds * 32 * kSpacing) + "];\n");
     text += "\tmul.wide.u32 %handoff_d0, %handoff_r0, " + std::to_string(kSpacing) +
             ";\n\tmov.u64 %handoff_d1, handoff_sink;\n\tadd.u64 %handoff_d0, %handoff_d0, %handoff_d1;\n";
-    for (unsigned i = 0; i < kStores; ++i)
-      text += "\tst.global.b32 [%handoff_d0+" + std::to_string(i * 32 * kSpacing) + "], %handoff_r0;\n";
+    for (unsigned i = 0; i < count; ++i)
+      text +=
+          "\tst.global.b32 [%handoff_d0+" + std::to_string(i % kRounds * 32 * kSpacing) + "], %handoff_r0;\n";
   }
+  add(place.instr, text + skip + ":\n\t}\n");
+  return true;
+}
+
+bool Instrumenter::queueCopies(const Place& place) {
+  const ptx::Instruction& copy = program_.function.instructions[place.instr];
+  const ptx::Effect& effect = copy.decoded->effect;
+  if (!std::holds_alternative<ptx::BulkCopy>(effect) && !std::holds_alternative<ptx::TensorCopy>(effect))
+    return false;
+  constexpr std::uint64_t kMostBytes = 16 * 1024, kUnit = 1024;
+  constexpr unsigned kCopies = 8;
+  const std::uint64_t used = program_.static_shared_bytes + kUnit;  // what its alignment may cost
+  const std::uint64_t room = used < kMaxSharedBytes ? (kMaxSharedBytes - used) / kUnit * kUnit : 0;
+  const std::string bytes = std::to_string(std::min(room, kMostBytes));
+  if (room == 0) return false;
+  addHeader(".visible .global .align 8 .u64 handoff_host;\n");
+  addHeader(".shared .align 1024 .b8 handoff_queue[" + bytes + "];\n");
+  const std::string skip = unique("skip");
+  std::string text = kScope + skipUnlessGuarded(copy, skip) + skipOthers(place.actors, skip);
+  text += skipOtherTurns(place.pass, skip);
+  text += "\tld.global.u64 %handoff_d0, [handoff_host];\n\tmov.u32 %handoff_r0, handoff_queue;\n";
+  for (unsigned i = 0; i < kCopies; ++i)
+    text += "\tcp.async.bulk.global.shared::cta.bulk_group [%handoff_d0], [%handoff_r0], " + bytes +
+            ";\n\tadd.u64 %handoff_d0, %handoff_d0, " + bytes + ";\n";
+  add(place.instr, text + skip + ":\n\t}\n");
+  return true;
+}
+
+bool Instrumenter::queueMultiplications(const Place& place) {
+  const ptx::Instruction& mma = program_.function.instructions[place.instr];
+  const auto* wgmma = std::get_if<ptx::Wgmma>(&mma.decoded->effect);
+  const bool is_exact = mma.opcode.find(".f32.bf16.bf16") != std::string::npos;
+  constexpr std::size_t kScaleD = 3, kScaleA = 4, kScaleB = 5;
+  if (wgmma == nullptr || wgmma->op != ptx::WgmmaOp::kMma || !is_exact || mma.guard ||
+      mma.operands.size() <= kScaleB || mma.decoded->has("sp"))
+    return false;
+  constexpr unsigned kPairs = 32;
+  const std::string skip = unique("skip");
+  std::string text = kScope + skipOthers(place.actors, skip) + skipOtherTurns(place.pass, skip);
+  text += "\tsetp.eq.u32 %handoff_p, 0, 0;\n";
+  const std::string printed = ptx::printInstruction(*program_.module, program_.function, mma);
+  std::vector<std::string> operands = splitOperands(printed.substr(printed.find(' ') + 1));
+  operands[kScaleD] = "%handoff_p";
+  for (unsigned i = 0; i < 2 * kPairs; ++i) {
+    operands[kScaleA] = i % 2 == 0 ? "1" : "-1";
+    text += "\t" + mma.opcode + " ";
+    for (std::size_t o = 0; o < operands.size(); ++o) text += (o == 0 ? "" : ", ") + operands[o];
+    text += ";\n";
+  }
+  add(place.instr, text + skip + ":\n\t}\n");
+  return true;
+}
+
+bool Instrumenter::staleBarrier(std::uint32_t instr, bool is_first_phase_over) {
+  const ptx::Instruction& init = program_.function.instructions[instr];
+  const auto* barrier = std::get_if<ptx::Mbarrier>(&init.decoded->effect);
+  constexpr std::string_view kName = "mbarrier.init";
+  const bool is_init =
+      barrier != nullptr && barrier->op == ptx::MbarrierOp::kInit && init.operands.size() >= 2;
+  if (!is_init || init.opcode.find("layout") != std::string::npos) return false;
+  const std::string place = address(init.operands[0], 0), skip = unique("skip");
+  std::string text = kScope + skipUnlessGuarded(init, skip) + "\t" + init.opcode + " " + place + ", 1;\n";
+  if (is_first_phase_over)
+    text += "\tmbarrier.arrive" + init.opcode.substr(kName.size()) + " %handoff_d0, " + place + ";\n";
+  text += spin();
   add(instr, text + skip + ":\n\t}\n");
+  return true;
+}
+
+bool Instrumenter::prefetchMap(std::uint32_t instr) {
+  const ptx::Instruction& edit = program_.function.instructions[instr];
+  const bool is_edit = std::holds_alternative<ptx::TensormapEdit>(edit.decoded->effect);
+  if (!is_edit || edit.decoded->space() != ptx::Space::kGlobal || edit.operands.empty()) return false;
+  const std::string skip = unique("skip");
+  std::string text =
+      kScope + skipUnlessGuarded(edit, skip) + "\tprefetch.tensormap " + address(edit.operands[0], 0) + ";\n";
+  text += spin();
+  add(instr, text + skip + ":\n\t}\n");
+  return true;
+}
+
+bool Instrumenter::queueMapFetches(const Place& place) {
+  const ptx::Instruction& copy = program_.function.instructions[place.instr];
+  const auto tensor = std::find_if(copy.operands.begin(), copy.operands.end(), [](const Operand& operand) {
+    return operand.kind == Operand::Kind::kTensorAddress && !operand.elements.empty();
+  });
+  if (!std::holds_alternative<ptx::TensorCopy>(copy.decoded->effect) || tensor == copy.operands.end())
+    return false;
+  const Operand& map = tensor->elements.front();
+  const bool is_register = map.kind == Operand::Kind::kRegister || map.base == Operand::Base::kRegister;
+  if (!is_register) return false;
+  constexpr std::int64_t kMaps = 32, kMapBytes = 128;
+  const std::string skip = unique("skip");
+  std::string text = kScope + skipUnlessGuarded(copy, skip) + skipOthers(place.actors, skip);
+  text += skipOtherTurns(place.pass, skip);
+  for (std::int64_t i = 1; i <= kMaps; ++i)
+    text += "\tprefetch.tensormap " + address(map, i * kMapBytes) + ";\n";
+  add(place.instr, text + skip + ":\n\t}\n");
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analyzer/machine/address.h"
 #include "analyzer/ptx/parser.h"
 #include "analyzer/test_support/async_kernel.h"
 #include "analyzer/witness/job.h"
@@ -20,6 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 /// Index of the first instruction whose opcode starts so.
@@ -62,7 +64,7 @@ const test::Setup kTwoWarps{.block = {64, 1, 1}};
 TEST(Instrument, DelaysAWarpInOneTurn) {
   const test::Ran ran = test::run(kRightCopy, kTwoWarps);
   Instrumenter to(ran.program);
-  to.delay({.instr = find(ran.program, "ld.shared"), .warp = 1, .pass = 2}, false);
+  to.delay({find(ran.program, "ld.shared"), {Actors::Who::kWarp, 1}, 2});
   const std::string text = textWith(ran, to.take());
   EXPECT_THAT(text, HasSubstr("%clock64"));
   EXPECT_THAT(text, HasSubstr("%handoff_pass1"));
@@ -73,7 +75,7 @@ TEST(Instrument, DelaysAWarpInOneTurn) {
 TEST(Instrument, DelayNamesTheBlockOfTheCluster) {
   const test::Ran ran = test::run(kRightCopy, {.block = {64, 1, 1}, .cluster = {2, 1, 1}});
   Instrumenter to(ran.program);
-  to.delay({.instr = find(ran.program, "cp.async.cg"), .warp = 0, .cta = 1}, true);
+  to.delay({find(ran.program, "cp.async.cg"), {Actors::Who::kWarp, 0, 1, true}});
   const std::string text = textWith(ran, to.take());
   EXPECT_THAT(text, HasSubstr("%cluster_ctarank"));
   ASSERT_TRUE(ptx::parse(text, "again.ptx"));
@@ -115,7 +117,47 @@ TEST(Instrument, StoresBeforeAStore) {
   const test::Ran ran = test::run(right, kTwoWarps);
   for (const ptx::Space space : {ptx::Space::kShared, ptx::Space::kGlobal}) {
     Instrumenter to(ran.program);
-    ASSERT_TRUE(to.conflictingStores(find(ran.program, "st.shared"), space));
+    ASSERT_TRUE(to.conflictingStores({find(ran.program, "st.shared")}, space, 8));
+    const std::string text = textWith(ran, to.take());
+    ASSERT_TRUE(ptx::parse(text, "again.ptx"));
+    expectAssembles(text, "sm_90a");
+  }
+}
+
+TEST(Instrument, DelaysAllWarpsButOne) {
+  const test::Ran ran = test::run(kRightCopy, {.block = {64, 1, 1}, .cluster = {2, 1, 1}});
+  for (const Actors::Who who : {Actors::Who::kOthers, Actors::Who::kOddWarps, Actors::Who::kAll}) {
+    Instrumenter to(ran.program);
+    to.delay({find(ran.program, "ld.shared"), {who, 1, 1, true}, 1});
+    const std::string text = textWith(ran, to.take());
+    EXPECT_EQ(text.find("setp.eq.and.u32") != std::string::npos, who == Actors::Who::kOthers);
+    ASSERT_TRUE(ptx::parse(text, "again.ptx"));
+    expectAssembles(text, "sm_90a");
+  }
+}
+
+TEST(Instrument, QueuesCopiesBeforeACopy) {
+  const std::string right = std::string(test::kWriteOwn) + test::kProxyFence + test::kSync +
+                            test::byThread(0, test::store(0, 512) + test::kBulkCommit + test::kBulkWait);
+  const test::Ran ran = test::run(right, kTwoWarps);
+  Instrumenter to(ran.program);
+  ASSERT_TRUE(to.queueCopies({find(ran.program, "cp.async.bulk.global"), {}, 1}));
+  EXPECT_FALSE(to.queueCopies({find(ran.program, "st.shared")}));
+  const std::string text = textWith(ran, to.take());
+  EXPECT_THAT(text, HasSubstr("handoff_queue[16384]"));
+  ASSERT_TRUE(ptx::parse(text, "again.ptx"));
+  expectAssembles(text, "sm_90a");
+}
+
+TEST(Instrument, LeavesAnOldBarrier) {
+  const std::string right = test::initBarriers({1}) +
+                            test::byThread(0, test::expect(1024) + test::load(0, 1024)) + test::waitFor(0) +
+                            test::readAt(0);
+  const test::Ran ran = test::run(right, kTwoWarps);
+  for (const bool is_over : {true, false}) {
+    Instrumenter to(ran.program);
+    ASSERT_TRUE(to.staleBarrier(find(ran.program, "mbarrier.init"), is_over));
+    EXPECT_FALSE(to.staleBarrier(find(ran.program, "mbarrier.try_wait"), is_over));
     const std::string text = textWith(ran, to.take());
     ASSERT_TRUE(ptx::parse(text, "again.ptx"));
     expectAssembles(text, "sm_90a");
@@ -127,6 +169,8 @@ TEST(Instrument, WhatHasNoPlaceIsRefused) {
   Instrumenter to(ran.program);
   EXPECT_FALSE(to.floodStores(find(ran.program, "cp.async.cg")));
   EXPECT_FALSE(to.poison(find(ran.program, "ld.shared"), 0));
+  EXPECT_FALSE(to.queueMultiplications({find(ran.program, "cp.async.cg")}));
+  EXPECT_FALSE(to.prefetchMap(find(ran.program, "cp.async.cg")));
   EXPECT_TRUE(to.take().isEmpty());
 }
 
@@ -140,6 +184,55 @@ TEST(Plan, EveryFindingHasThePlainKernel) {
   EXPECT_EQ(variants[0].name, "plain");
   EXPECT_EQ(variants[1].name, "host-poison");
   EXPECT_TRUE(variants[1].has_host_sources);
+}
+
+TEST(Plan, ControlsAreDisturbedEverywhere) {
+  const test::Ran ran = test::run(kRightCopy, kTwoWarps);
+  std::vector<std::string> names;
+  for (const Variant& variant : controlVariants(ran.program, ran.launch, {})) {
+    names.push_back(variant.name);
+    const std::string text = textWith(ran, variant.added);
+    EXPECT_TRUE(ptx::parse(text, "again.ptx")) << variant.name;
+    expectAssembles(text, "sm_90a");
+  }
+  for (const char* name : {"plain", "delay-read-first", "delay-read-odd", "delay-copy-last",
+                           "delay-wait-first", "delay-barrier-odd", "host", "poison", "neighbour"})
+    EXPECT_THAT(names, testing::Contains(name));
+  EXPECT_THAT(names, Not(testing::Contains("stale-over"))) << "there is no mbarrier";
+}
+
+TEST(Job, ControlHasNoEvents) {
+  const test::Ran ran = test::run(kRightCopy, kTwoWarps);
+  diagnose::Diagnosis nothing;
+  nothing.finding.rule = "none";
+  const std::vector<Parameter> parameters = {
+      {.param = 0, .size = 8, .kind = Parameter::Kind::kPointer, .name = "in"}};
+  const diagnose::WitnessJob job =
+      makeJob({ran.program, ran.launch, nothing, parameters, nullptr, /*is_control=*/true});
+  EXPECT_TRUE(job.manifest["is_control"].boolean());
+  EXPECT_TRUE(job.manifest["events"].isNull());
+  EXPECT_THAT(job.manifest["variants"].array(), testing::SizeIs(testing::Gt(8u)));
+}
+
+TEST(Job, AssumedBoxBecomesAMap) {
+  const test::Ran ran =
+      test::run(std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther, kTwoWarps);
+  std::vector<diagnose::Diagnosis> all = ran.diagnoses();
+  ASSERT_THAT(all, SizeIs(1));
+  const std::vector<Parameter> parameters = {
+      {.param = 0, .size = 128, .kind = Parameter::Kind::kTensorMap, .name = "map"}};
+  EXPECT_TRUE(makeJob({ran.program, ran.launch, all[0], parameters})
+                  .manifest["arguments"]
+                  .array()[0]["map"]
+                  .isNull());
+  all[0].assumed_boxes[machine::kParamWindow + ran.program.param_offset[0]] = 8192;
+  const diagnose::WitnessJob job = makeJob({ran.program, ran.launch, all[0], parameters});
+  const json::Value map = job.manifest["arguments"].array()[0]["map"];
+  std::int64_t bytes = map["element_bytes"].integer();
+  for (const json::Value& extent : map["box"].array()) bytes *= extent.integer();
+  EXPECT_EQ(bytes, 8192);
+  EXPECT_THAT(map["box"].array(), SizeIs(2));
+  EXPECT_TRUE(map["is_guess"].boolean());
 }
 
 TEST(Job, HoldsKernelsArgumentsAndEvents) {

@@ -99,8 +99,11 @@ class Builder {
                                   {"dynamic_shared", in_.launch.dynamic_shared_bytes}});
     manifest.set("parameters", parameters());
     manifest.set("arguments", arguments());
-    manifest.set("memory", memory());
-    manifest.set("events", events());
+    if (in_.is_control) manifest.set("is_control", true);
+    if (!in_.is_control) {
+      manifest.set("memory", memory());
+      manifest.set("events", events());
+    }
     manifest.set("reference", in_.repaired != nullptr ? "repaired" : "self");
     if (in_.repaired != nullptr) manifest.set("repair", in_.repaired->description);
     const Prediction prediction = predictionOf(in_.diagnosis.finding.rule, in_.program);
@@ -108,7 +111,7 @@ class Builder {
     if (prediction.is_hang) outcomes.emplace_back("hang");
     if (prediction.is_fault) outcomes.emplace_back("fault");
     manifest.set("predicts", std::move(outcomes));
-    manifest.set("steps", steps());
+    if (!in_.is_control) manifest.set("steps", steps());
     manifest.set("variants", variants());
     return std::move(job_);
   }
@@ -146,7 +149,7 @@ class Builder {
           break;
         case Parameter::Kind::kTensorMap:
           argument.set("kind", "tensor_map");
-          argument.set("map", mapAt(machine::kParamWindow + placeOf(parameter)));
+          argument.set("map", mapOrGuess(machine::kParamWindow + placeOf(parameter)));
           break;
         case Parameter::Kind::kFloat:
         case Parameter::Kind::kValue:
@@ -170,7 +173,9 @@ class Builder {
     argument.set("fill", "tile");
     const std::optional<std::uint64_t> address = known(parameter);
     argument.set("is_source", address && isSource(*address >> machine::kBufferShift));
-    if (address && in_.launch.tensor_maps.contains(*address)) argument.set("map", mapAt(*address));
+    if (address) {
+      if (Value map = mapOrGuess(*address); !map.isNull()) argument.set("map", std::move(map));
+    }
   }
 
   bool isSource(std::uint64_t buffer) const {
@@ -206,7 +211,48 @@ class Builder {
                   {"interleave", map.interleave}};
   }
 
-  /// Where the bytes begin: the finding names one of them. Accesses of up to 16 bytes are aligned to their size.
+  Value mapOrGuess(std::uint64_t address) const {
+    Value map = mapAt(address);
+    const auto assumed = in_.diagnosis.assumed_boxes.find(address);
+    if (map.isNull() && assumed != in_.diagnosis.assumed_boxes.end())
+      map = guessedMap(assumed->second, rankOfMaps());
+    if (!map.isNull() && in_.program.edits_tensormaps) map.set("is_edited", true);
+    return map;
+  }
+
+  /// Of the tensor copies of the kernel: "cp.async.bulk.tensor.2d".
+  std::size_t rankOfMaps() const {
+    for (const machine::Op& op : in_.program.ops) {
+      if (!std::holds_alternative<ptx::TensorCopy>(op.decoded->effect)) continue;
+      for (const std::string& modifier : op.decoded->modifiers) {
+        if (modifier.size() == 2 && modifier[1] == 'd') return static_cast<std::size_t>(modifier[0] - '0');
+      }
+    }
+    return 2;
+  }
+
+  /// Any box of that many bytes moves as much as the one that the host makes: rows of at most 128 bytes, of
+  /// words where they go into it. Null when no box has that size.
+  static Value guessedMap(std::uint64_t bytes, std::size_t rank) {
+    constexpr std::uint64_t kUnit = 16, kRow = 128, kMost = 256;  // CUDA driver API, cuTensorMapEncodeTiled
+    if (bytes % kUnit != 0 || rank == 0 || rank > 5) return {};
+    constexpr std::uint64_t kWord = 4;
+    std::uint64_t row = rank == 1 ? std::min(bytes, kMost * kWord) : std::min(bytes, kRow);
+    while (row > kUnit && bytes % row != 0) row -= kUnit;
+    std::uint64_t rest = bytes / row;
+    Array box = {row / kWord};
+    for (std::size_t d = 1; d < rank; ++d) {
+      std::uint64_t extent = std::min(rest, kMost);
+      while (rest % extent != 0) --extent;
+      box.emplace_back(extent);
+      rest /= extent;
+    }
+    if (rest != 1) return {};
+    return Object{{"element_bytes", kWord}, {"box", std::move(box)}, {"is_guess", true}};
+  }
+
+  /// Where the bytes begin: the finding names one of them. Accesses of up to 16 bytes are aligned to their
+  /// size.
   std::uint64_t firstAddress() const {
     const auto bytes = static_cast<std::uint64_t>(sharedBytes());
     const bool is_vector = std::has_single_bit(bytes) && bytes <= 16;
@@ -303,9 +349,15 @@ class Builder {
       }
     }
     Array list;
-    for (const Variant& variant : variantsFor(in_.diagnosis, in_.program, in_.launch)) {
+    const std::vector<Variant> planned =
+        in_.is_control ? controlVariants(in_.program, in_.launch, in_.diagnosis.assumed_boxes)
+                       : variantsFor(in_.diagnosis, in_.program, in_.launch);
+    for (const Variant& variant : planned) {
       Value entry = Object{
           {"name", variant.name}, {"what", variant.description}, {"host_sources", variant.has_host_sources}};
+      if (variant.has_host_buffers) entry.set("host_buffers", true);
+      if (variant.has_neighbour) entry.set("neighbour", true);
+      if (variant.has_noise) entry.set("noise", true);
       entry.set("base", addFile(variant, "base", base, variant.added.before));
       if (repaired) {
         std::multimap<ptx::InstrIndex, std::string> moved;

@@ -32,6 +32,7 @@ struct Case {
   const diagnose::Diagnosis& diagnosis;
   std::vector<Parameter> parameters;
   const Repaired* repaired = nullptr;  ///< null: no repair is known
+  bool is_control = false;             ///< there is no finding: `diagnosis` has only what the run assumed
 };
 
 diagnose::WitnessJob makeJob(const Case& input);

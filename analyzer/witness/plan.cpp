@@ -19,22 +19,46 @@ using machine::EventKind;
 
 namespace {
 
-constexpr std::string_view kAll[] = {
-    "plain",           "poison",           "host-poison",      "host",
-    "delay-first",     "delay-second",     "stores",           "flood",
-    "delay-first-all", "delay-second-all", "host-delay-first", "host-delay-second"};
+constexpr std::string_view kAll[] = {"plain",
+                                     "poison",
+                                     "host-poison",
+                                     "host",
+                                     "delay-first",
+                                     "delay-second",
+                                     "others-first",
+                                     "others-second",
+                                     "stores",
+                                     "stores-others",
+                                     "flood",
+                                     "queue",
+                                     "queue-all",
+                                     "queue-maps",
+                                     "stale-over",
+                                     "stale-open",
+                                     "prefetch",
+                                     "host-all",
+                                     "queue-host-all",
+                                     "neighbour",
+                                     "queue-neighbour",
+                                     "delay-first-all",
+                                     "delay-second-all",
+                                     "host-delay-first",
+                                     "host-delay-second",
+                                     "noise"};
 
 /// What shows the rule best; the others follow in the order of kAll.
 std::span<const std::string_view> favourites(std::string_view rule) {
   static constexpr std::string_view kLateCopy[] = {"plain", "host-poison", "poison"};
   static constexpr std::string_view kLateWriter[] = {"delay-first", "delay-first-all", "plain"};
-  static constexpr std::string_view kLateReader[] = {"delay-first", "delay-first-all", "delay-second",
-                                                     "plain", "poison"};
-  static constexpr std::string_view kFence[] = {"stores", "plain"};
-  static constexpr std::string_view kDrain[] = {"flood", "plain", "host"};
+  static constexpr std::string_view kLateInit[] = {"delay-first", "delay-first-all", "stale-over",
+                                                   "stale-open", "plain"};
+  static constexpr std::string_view kLateReader[] = {
+      "delay-first", "delay-first-all", "delay-second", "others-first", "plain", "queue", "poison"};
+  static constexpr std::string_view kFence[] = {"stores", "stores-others", "prefetch", "plain"};
+  static constexpr std::string_view kDrain[] = {"queue", "flood", "plain", "host"};
   static constexpr std::string_view kOverlap[] = {"host", "plain", "delay-first"};
   static const std::map<std::string_view, std::span<const std::string_view>> kTable = {
-      {"missing-barrier", kLateWriter},     {"uninitialized-barrier", kLateWriter},
+      {"missing-barrier", kLateWriter},     {"uninitialized-barrier", kLateInit},
       {"premature-overwrite", kLateReader}, {"missing-proxy-fence", kFence},
       {"store-not-drained", kDrain},        {"source-overwritten", kDrain},
       {"cluster-lifetime", kLateReader},    {"overlapping-copies", kOverlap},
@@ -65,7 +89,7 @@ class Planner {
   std::optional<Variant> make(const std::string& name) {
     Variant variant{.name = name};
     Instrumenter to(program_);
-    if (name.starts_with("host")) {
+    if (name.starts_with("host") && name != "host-all") {
       if (!hasCopy()) return std::nullopt;
       variant.has_host_sources = true;
       variant.description = "the global memory of the copies is host memory";
@@ -73,25 +97,51 @@ class Planner {
     const auto describe = [&](const std::string& text) {
       variant.description += (variant.description.empty() ? "" : "; ") + text;
     };
-    bool fits = true;
     if (name == "plain") describe("the kernel as it is");
-    if (name.ends_with("poison")) {
-      fits = poison(to);
-      describe("the issuer overwrites the slot before it issues the copy");
-    } else if (name.find("delay-first") != std::string::npos) {
-      fits = delay(to, 0, name.ends_with("-all"), describe);
-    } else if (name.find("delay-second") != std::string::npos) {
-      fits = delay(to, 1, name.ends_with("-all"), describe);
-    } else if (name == "stores") {
-      fits = stores(to);
-      describe("eight conflicting stores of the same warp come right before the store");
-    } else if (name == "flood") {
-      fits = flood(to);
-      describe("512 KiB of bulk stores to host memory are queued before the bulk store");
-    }
-    if (!fits) return std::nullopt;
+    if (!addTo(variant, name, to, describe)) return std::nullopt;
     variant.added = to.take();
     return variant;
+  }
+
+  /// False where the perturbation has no place.
+  template <typename Describe>
+  bool addTo(Variant& variant, const std::string& name, Instrumenter& to, const Describe& describe) const {
+    if (name.ends_with("poison")) {
+      describe("the issuer overwrites the slot before it issues the copy");
+      return poison(to);
+    }
+    if (name.find("delay-first") != std::string::npos) return delay(to, 0, name.ends_with("-all"), describe);
+    if (name.find("delay-second") != std::string::npos) return delay(to, 1, name.ends_with("-all"), describe);
+    if (name == "others-first") return delayOthers(to, 0, describe);
+    if (name == "others-second") return delayOthers(to, 1, describe);
+    if (name.starts_with("stores")) return stores(to, name == "stores-others", describe);
+    if (name == "flood") {
+      describe("512 KiB of bulk stores to host memory are queued before the bulk store");
+      return flood(to);
+    }
+    if (name.ends_with("neighbour")) {
+      describe("another kernel takes over the shared memory of blocks that have ended");
+      variant.has_neighbour = true;
+      return endsTooEarly() && (name == "neighbour" || queue(to, /*is_always=*/false, describe));
+    }
+    if (name.ends_with("host-all")) {
+      describe("all buffers are host memory");
+      variant.has_host_buffers = true;
+      return isAboutStores() && (name == "host-all" || queue(to, /*is_always=*/false, describe));
+    }
+    if (name == "queue-maps") {
+      describe("32 other tensor maps are fetched before the copy");
+      return program_.edits_tensormaps && queueMaps(to);
+    }
+    if (name.starts_with("queue")) return queue(to, name == "queue-all", describe);
+    if (name.starts_with("stale")) return stale(to, name == "stale-over", describe);
+    if (name == "prefetch") return prefetch(to, describe);
+    if (name == "noise") {
+      describe("the buffers hold all bit patterns");
+      variant.has_noise = true;
+      return isOverBarrier();
+    }
+    return true;
   }
 
   bool hasCopy() const {
@@ -115,14 +165,6 @@ class Planner {
     return copies;
   }
 
-  /// Of tensor copies: the least, so that no other slot is touched. 0: not known.
-  std::uint64_t boxBytes() const {
-    std::uint64_t least = 0;
-    for (const auto& [address, map] : launch_.tensor_maps)
-      least = least == 0 ? map.box_bytes : std::min(least, map.box_bytes);
-    return least;
-  }
-
   bool poison(Instrumenter& to) const {
     bool fits = false;
     std::vector<std::uint32_t> done;
@@ -131,7 +173,7 @@ class Planner {
       for (const std::uint32_t instr : copiesOf(site)) {
         if (std::find(done.begin(), done.end(), instr) != done.end()) continue;
         done.push_back(instr);
-        fits |= to.poison(instr, boxBytes());
+        fits |= to.poison(instr, leastBox(launch_, diagnosis_.assumed_boxes));
       }
     }
     return fits;
@@ -144,30 +186,62 @@ class Planner {
     if (!is_always && site.pass == 0) return false;
     const std::vector<std::uint32_t> copies =
         is_always ? copiesOf(site) : std::vector<std::uint32_t>{site.instr};
-    for (const std::uint32_t instr : copies)
-      to.delay({.instr = instr, .warp = site.warp, .cta = site.cta, .pass = is_always ? 0 : site.pass},
-               launch_.clusterSize() > 1);
-    const std::string thread =
-        diagnose::threadName(launch_, site.cta * launch_.warps() + site.warp, site.lane);
-    describe("the warp of thread " + thread + " spins for 10 us before '" +
-             program_.function.instructions[site.instr].opcode + "'" +
+    const Actors actors = actorsAt(site, Actors::Who::kWarp);
+    for (const std::uint32_t instr : copies) to.delay({instr, actors, is_always ? 0 : site.pass});
+    describe("the warp of thread " + nameOf(site) + " spins for 10 us before '" + opcodeOf(site) + "'" +
              (is_always       ? ", every time"
               : site.pass > 1 ? ", turn " + std::to_string(site.pass)
                               : ""));
     return true;
   }
 
-  bool stores(Instrumenter& to) const {
-    constexpr std::uint64_t kMaxShared = 48 * 1024;  // of variables, on every target
+  Actors actorsAt(const Site& site, Actors::Who who) const {
+    return {.who = who, .warp = site.warp, .cta = site.cta, .has_cluster = launch_.clusterSize() > 1};
+  }
+
+  // The thread of the other event may be in the same warp as this one's, and must not be held up with it.
+  template <typename Describe>
+  bool delayOthers(Instrumenter& to, std::size_t which, const Describe& describe) const {
+    if (diagnosis_.sites.size() < 2 || launch_.warps() * launch_.clusterSize() < 2) return false;
+    const Site &site = diagnosis_.sites[which], &other = diagnosis_.sites[1 - which];
+    if (site.pass == 0) return false;
+    to.delay({site.instr, actorsAt(other, Actors::Who::kOthers), site.pass});
+    describe("all warps but that of thread " + nameOf(other) + " spin for 10 us before '" + opcodeOf(site) +
+             "'");
+    return true;
+  }
+
+  std::string nameOf(const Site& site) const {
+    return diagnose::threadName(launch_, site.cta * launch_.warps() + site.warp, site.lane);
+  }
+  const std::string& opcodeOf(const Site& site) const {
+    return program_.function.instructions[site.instr].opcode;
+  }
+
+  static bool goesThroughStoreUnit(EventKind kind) {
+    return kind == EventKind::kWrite || kind == EventKind::kCopy || kind == EventKind::kMbarrierInit;
+  }
+
+  // Measured: eight are enough to let a bulk store overtake. More of them, and none in the warp of the other
+  // event, where the other one comes much later.
+  template <typename Describe>
+  bool stores(Instrumenter& to, bool by_others, const Describe& describe) const {
+    constexpr unsigned kFew = 8, kMany = 64;
     bool fits = false;
-    for (const Site& site : diagnosis_.sites) {
-      if (site.kind != EventKind::kWrite) continue;
-      const bool has_room = program_.static_shared_bytes + Instrumenter::kScratchBytes <= kMaxShared;
-      const ptx::Space space =
-          diagnosis_.space == ptx::Space::kGlobal ? ptx::Space::kGlobal : ptx::Space::kShared;
-      if (space == ptx::Space::kShared && !has_room) continue;
-      for (const std::uint32_t instr : copiesOf(site)) fits |= to.conflictingStores(instr, space);
+    for (std::size_t i = 0; i < diagnosis_.sites.size(); ++i) {
+      const Site& site = diagnosis_.sites[i];
+      if (!goesThroughStoreUnit(site.kind) || (by_others && diagnosis_.sites.size() < 2)) continue;
+      const bool is_global = diagnosis_.space == ptx::Space::kGlobal && site.kind == EventKind::kWrite;
+      const ptx::Space space = is_global ? ptx::Space::kGlobal : ptx::Space::kShared;
+      const Actors actors =
+          by_others ? actorsAt(diagnosis_.sites[1 - i], Actors::Who::kOthers) : Actors{Actors::Who::kAll};
+      for (const std::uint32_t instr : copiesOf(site))
+        fits |= to.conflictingStores({instr, actors}, space, by_others ? kMany : kFew);
     }
+    describe(
+        by_others
+            ? "64 conflicting stores come right before the store, in all warps but that of the other event"
+            : "eight conflicting stores of the same warp come right before the store");
     return fits;
   }
 
@@ -178,6 +252,83 @@ class Planner {
       for (const std::uint32_t instr : copiesOf(site)) fits |= to.floodStores(instr);
     }
     return fits;
+  }
+
+  // Work for the same engine before the first asynchronous access: of two, the later one must not wait as
+  // well.
+  template <typename Describe>
+  bool queue(Instrumenter& to, bool is_always, const Describe& describe) const {
+    for (const Site& site : diagnosis_.sites) {
+      if (site.kind == EventKind::kTensormapEdit || (!is_always && site.pass == 0)) continue;
+      const bool is_mma = site.kind == EventKind::kMma;
+      const std::vector<std::uint32_t> copies =
+          is_always ? copiesOf(site) : std::vector<std::uint32_t>{site.instr};
+      bool fits = false;
+      for (const std::uint32_t instr : copies) {
+        // ptxas makes multiplications wait for each other where some stand in a branch.
+        fits |= is_mma
+                    ? to.queueMultiplications({instr})
+                    : to.queueCopies({instr, actorsAt(site, Actors::Who::kWarp), is_always ? 0 : site.pass});
+      }
+      if (!fits) continue;
+      describe((is_mma ? "64 multiplications that add up to nothing are queued before '"
+                       : "8 bulk stores to host memory are queued before '") +
+               opcodeOf(site) + "'");
+      return true;
+    }
+    return false;
+  }
+
+  bool queueMaps(Instrumenter& to) const {
+    bool fits = false;
+    for (const Site& site : diagnosis_.sites) {
+      if (site.kind != EventKind::kBulk) continue;
+      for (const std::uint32_t instr : copiesOf(site)) fits |= to.queueMapFetches({instr});
+    }
+    return fits;
+  }
+
+  // Nobody says where a barrier is set up that a thread has met too early.
+  template <typename Describe>
+  bool stale(Instrumenter& to, bool is_over, const Describe& describe) const {
+    if (diagnosis_.finding.rule != "uninitialized-barrier") return false;
+    bool fits = false;
+    for (const machine::Op& op : program_.ops) {
+      const auto* barrier = std::get_if<ptx::Mbarrier>(&op.decoded->effect);
+      if (barrier != nullptr && barrier->op == ptx::MbarrierOp::kInit)
+        fits |= to.staleBarrier(op.instr, is_over);
+    }
+    describe(std::string("shared memory holds barriers ") +
+             (is_over ? "whose first phase is over" : "that wait for an arrival") +
+             " until, 10 us later, they are set up");
+    return fits;
+  }
+
+  template <typename Describe>
+  bool prefetch(Instrumenter& to, const Describe& describe) const {
+    bool fits = false;
+    for (const machine::Op& op : program_.ops) fits |= to.prefetchMap(op.instr);
+    describe("tensor maps are fetched, and 10 us pass, before they are edited");
+    return fits;
+  }
+
+  bool endsTooEarly() const {
+    static constexpr std::string_view kRules[] = {"leaked-copy", "store-not-drained", "cluster-lifetime"};
+    return std::find(std::begin(kRules), std::end(kRules), diagnosis_.finding.rule) != std::end(kRules);
+  }
+
+  /// Bulk stores whose source or destination is met too early.
+  bool isAboutStores() const {
+    return program_.has_bulk_stores &&
+           std::any_of(diagnosis_.sites.begin(), diagnosis_.sites.end(),
+                       [](const Site& site) { return site.kind == EventKind::kBulk; });
+  }
+
+  /// What a copy writes decides how a barrier goes on.
+  bool isOverBarrier() const {
+    return diagnosis_.finding.rule == "uninitialized-barrier" &&
+           std::any_of(diagnosis_.sites.begin(), diagnosis_.sites.end(),
+                       [](const Site& site) { return machine::isCopy(site.kind); });
   }
 
   const Diagnosis& diagnosis_;
@@ -203,6 +354,17 @@ Prediction predictionOf(const std::string& rule, const machine::Program& program
                                                    "insufficient-wait", "premature-overwrite"};
   return {.is_hang = isAmong(kHangs),
           .is_fault = isAmong(kFaults) || (program.has_mbarrier_waits && isAmong(kOverruns))};
+}
+
+std::uint64_t leastBox(const machine::Launch& launch,
+                       const std::map<std::uint64_t, std::uint64_t>& assumed_boxes) {
+  std::uint64_t least = 0;
+  const auto take = [&](std::uint64_t bytes) {
+    if (bytes != 0) least = least == 0 ? bytes : std::min(least, bytes);
+  };
+  for (const auto& [address, map] : launch.tensor_maps) take(map.box_bytes);
+  for (const auto& [address, bytes] : assumed_boxes) take(bytes);
+  return least;
 }
 
 std::vector<Variant> variantsFor(const Diagnosis& diagnosis, const machine::Program& program,
