@@ -32,6 +32,7 @@ struct Options {
   bool explores_other_launches = true;
   unsigned max_paths = 256;                  ///< runs with different inputs, per kernel
   bool makes_jobs = false;                   ///< fill in Finding::job
+  bool makes_pictures = false;               ///< fill in Finding::picture and KernelReport::picture
   unsigned max_memory_mb = 2048;             ///< of the whole process, when the next path is about to start
   const CancelToken* cancel = nullptr;       ///< null: never. A kernel that was cancelled is bounded
 };

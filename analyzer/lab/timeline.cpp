@@ -8,9 +8,9 @@
 #include <optional>
 #include <tuple>
 
-#include "analyzer/audit/match_waits.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/machine/machine.h"
+#include "analyzer/machine/match_waits.h"
 #include "analyzer/machine/run_trace.h"
 
 namespace handoff::lab {
@@ -103,7 +103,7 @@ class TimelineMaker {
       if (tiles == tile_of_.end()) return;
       for (const std::size_t tile : tiles->second) tiles_[tile].wait = std::max(tiles_[tile].wait, wait);
     };
-    audit::matchWaits(log_, trace_, found, [](EventId, std::uint32_t) {});
+    machine::matchWaits(log_, trace_, found, [](EventId, std::uint32_t) {});
   }
 
   void noteReads() {
