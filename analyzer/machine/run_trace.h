@@ -48,7 +48,7 @@ struct RunTrace {
   std::vector<Touch> touches;
   std::vector<Phase> waits;     ///< kMbarrierWait
   std::vector<Phase> tracked;   ///< kCopyArrive: of the copies that its threads had issued
-  std::vector<Phase> arrivals;  ///< kMbarrierArrive, kMbarrierExpect: what they count for
+  std::vector<Phase> arrivals;  ///< kMbarrierArrive, kMbarrierExpect, kCtaSync, kCtaArrive: the phase or round they count for
   std::vector<Object> objects;  ///< in the order of their initialisation
   bool is_cut = false;          ///< there were more touches than max_touches
 
