@@ -17,8 +17,8 @@ struct Picture {
   enum class LaneKind : std::uint8_t { kThread, kCopyEngine, kTensorCore, kBarrier };
   struct Lane {
     LaneKind kind = LaneKind::kThread;
-    std::string name;        ///< "thread (32,0,0), warp 1", "mbarrier full[0]"
-    std::string role;        ///< "issues the copy", "reads"; empty: none
+    std::string name;        ///< "thread (32,0,0)", "mbarrier"
+    std::string role;        ///< "warp 1, issues the copy", "full[0]"; empty: none
   };
 
   /// One step of a thread. The steps of a picture are numbered by their place in `marks`, from 1.

@@ -162,10 +162,14 @@ void Scene::thin() {
 }
 
 std::string Scene::threadText(Thread thread) const {
-  const unsigned warps = std::max(1u, run_.launch.warps());
-  std::string text = "thread " + diagnose::threadName(run_.launch, thread.warp, thread.lane);
-  if (run_.launch.warps() > 1 && text.find("block") == std::string::npos) text += ", warp " + std::to_string(thread.warp % warps);
-  return text;
+  return "thread " + diagnose::threadName(run_.launch, thread.warp, thread.lane);
+}
+
+std::string Scene::roleText(const Actor& actor) const {
+  const unsigned warps = run_.launch.warps();
+  if (warps <= 1) return actor.role;
+  const std::string warp = "warp " + std::to_string(actor.thread.warp % warps);
+  return actor.role.empty() ? warp : warp + ", " + actor.role;
 }
 
 std::optional<machine::ActorId> Scene::barrierOf(EventId event) const {
@@ -195,12 +199,12 @@ void Scene::addLanes() {
     return static_cast<std::uint32_t>(picture_.lanes.size() - 1);
   };
   const std::size_t above = actors_.size() > 1 ? actors_.size() - 1 : actors_.size();
-  for (std::size_t i = 0; i < above; ++i) lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), actors_[i].role));
+  for (std::size_t i = 0; i < above; ++i) lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
   if (has_copies) copy_lane_ = add(Kind::kCopyEngine, "copy engine", "copies in flight");
   if (has_matrices) tensor_lane_ = add(Kind::kTensorCore, "tensor core", "operations in flight");
   for (const std::uint64_t address : barriers)
     barrier_lanes_[address] = add(Kind::kBarrier, "mbarrier", placeName(run_.program, run_.names, ptx::Space::kShared, address));
-  for (std::size_t i = above; i < actors_.size(); ++i) lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), actors_[i].role));
+  for (std::size_t i = above; i < actors_.size(); ++i) lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
 }
 
 std::optional<std::uint32_t> Scene::laneOf(Thread thread) const {

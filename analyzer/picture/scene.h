@@ -76,6 +76,7 @@ class Scene {
   void addSlots();
   std::optional<machine::ActorId> barrierOf(machine::EventId event) const;
   std::string threadText(Thread thread) const;
+  std::string roleText(const Actor& actor) const;
 
   const diagnose::Run& run_;
   const machine::EventLog& log_;
