@@ -31,7 +31,7 @@ std::string count(std::uint64_t n, const std::string& noun) { return std::to_str
 class FindingPicture {
  public:
   FindingPicture(const diagnose::Run& run, const machine::RunTrace& trace, const diagnose::Diagnosis& diagnosis)
-      : run_(run), log_(run.outcome.log), diagnosis_(diagnosis), scene_(run, trace) {}
+      : run_(run), log_(run.outcome.log), trace_(trace), diagnosis_(diagnosis), scene_(run, trace) {}
 
   Picture make() {
     const std::vector<Site>& sites = diagnosis_.sites;
@@ -106,7 +106,6 @@ class FindingPicture {
     scene_.addSteps(conflict.first.event, conflict.second.event);
     scene_.addStepsBefore(conflict.first.event, first, 2);
     if (!(first == second)) scene_.addStepsBefore(conflict.first.event, second, 2);
-    if (cover > conflict.second.event) scene_.addSteps(conflict.second.event, std::min<EventId>(cover, conflict.second.event + 200));
     scene_.layOut();
     spoil(conflict);
     addMissing(conflict, cause, cover, stale);
@@ -197,7 +196,7 @@ class FindingPicture {
     scene_.addStepsBefore(event, thread, 4);
     if (at_exit) {
       scene_.addSteps(event, log_.end());
-      scene_.addEnd(thread, "leaves", "leaves the kernel", {});
+      scene_.addEnd(thread, "leaves", "leaves the kernel", {}, /*is_culprit=*/true);
     }
     scene_.layOut();
     const std::string text = missingOf(misuse.kind);
@@ -260,19 +259,38 @@ class FindingPicture {
       scene_.addThread(thread, "arrives");
       arrivals.push_back(id);
     }
+    const std::optional<Thread> leaver = own.kind == Stuck::Kind::kMbarrier && own.arrivals.empty() ? lastArriver(own, stuck) : std::nullopt;
+    if (leaver) scene_.addThread(*leaver, "arrived last");
     for (std::size_t i = stuck.size(); i-- > 0;) scene_.addThread(threadOf(*stuck[i]), i == 0 ? "never goes on" : "waits as well");
     for (const EventId id : arrivals) scene_.addMust(id);
     for (const Stuck* one : stuck) {
       scene_.addStepsBefore(log_.end(), threadOf(*one), kSteps);
       const std::uint32_t instr = run_.program.ops[std::min<std::size_t>(one->op, run_.program.ops.size() - 1)].instr;
-      scene_.addEnd(threadOf(*one), waitLabel(*one), "waits for ever: " + missingOf(*one), run_.program.stackOf(instr));
+      scene_.addEnd(threadOf(*one), waitLabel(*one), "waits for ever: " + missingOf(*one), run_.program.stackOf(instr), /*is_culprit=*/one == stuck.front());
       if (one->kind == Stuck::Kind::kMbarrier) scene_.addBarrier(one->address);
+    }
+    if (leaver) {
+      scene_.addStepsBefore(log_.end(), *leaver, kSteps);
+      scene_.addEnd(*leaver, "leaves", "leaves the kernel", {}, /*is_culprit=*/false);
     }
     scene_.layOut();
     const std::uint32_t lane = *scene_.laneOf(threadOf(own));
     const std::optional<std::uint32_t> barrier = own.kind == Stuck::Kind::kMbarrier ? scene_.laneOfBarrier(own.address) : std::nullopt;
     const Picture::Time end = scene_.endColumn();
     scene_.addMissing(barrier ? Picture::Point{*barrier, end} : Picture::Point{lane, end > 0 ? end - 1 : 0}, {lane, end}, missingOf(own));
+  }
+
+  /// Of the phases before the one that stays open; empty if that thread waits itself.
+  std::optional<Thread> lastArriver(const Stuck& own, const std::vector<const Stuck*>& stuck) const {
+    std::optional<machine::ActorId> barrier;
+    for (const machine::RunTrace::Object& object : trace_.objects)
+      if (object.address == own.address) barrier = object.barrier;
+    EventId last = 0;
+    for (const auto* arrivals : {&trace_.arrivals, &trace_.tracked})
+      for (const machine::RunTrace::Phase& arrival : *arrivals)
+        if (arrival.barrier == barrier) last = std::max(last, arrival.event);
+    const bool waits = std::any_of(stuck.begin(), stuck.end(), [&](const Stuck* one) { return one->warp == log_[last].warp; });
+    return last == 0 || waits ? std::nullopt : std::optional(Thread{log_[last].warp, machine::lowestLane(log_[last].lanes)});
   }
 
   // The one that the finding is about, and at most two others elsewhere.
@@ -293,6 +311,7 @@ class FindingPicture {
 
   const diagnose::Run& run_;
   const machine::EventLog& log_;
+  const machine::RunTrace& trace_;
   const diagnose::Diagnosis& diagnosis_;
   Scene scene_;
 };

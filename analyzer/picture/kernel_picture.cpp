@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/picture/labels.h"
 #include "analyzer/picture/slot_spans.h"
 
 namespace handoff::picture {
@@ -28,7 +29,7 @@ class KernelPicture {
   KernelPicture(const diagnose::Run& run, const machine::RunTrace& trace) : run_(run), trace_(trace) {}
 
   Picture make() {
-    picture_.launch = run_.names.launch;
+    picture_.launch = launchText(run_.names);
     chooseSlots();
     if (!slots_.empty()) {
       makeColumns();

@@ -81,6 +81,12 @@ std::string flightLabel(const diagnose::Run& run, EventId id, unsigned lane) {
   }
 }
 
+std::string launchText(const diagnose::Names& names) {
+  std::string text = names.launch;
+  for (const auto& [name, value] : names.parameters) text += ", " + name + " = " + value;
+  return text;
+}
+
 Picture::Mark::Kind markKind(EventKind kind) {
   using Kind = Picture::Mark::Kind;
   switch (kind) {

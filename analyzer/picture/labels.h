@@ -14,5 +14,7 @@ std::string labelOf(const diagnose::Run& run, machine::EventId event, unsigned l
 diagnose::Picture::Mark::Kind markKind(machine::EventKind kind);
 /// An operation in flight: "group 0", "bulk store".
 std::string flightLabel(const diagnose::Run& run, machine::EventId event, unsigned lane);
+/// "grid=(16,1,1) block=(128,1,1) smem=0, tiles = 12".
+std::string launchText(const diagnose::Names& names);
 
 }  // namespace handoff::picture

@@ -22,6 +22,14 @@ constexpr std::size_t kMaxColumns = 14, kMaxBarriers = 3, kMaxSlots = 4;
 /// Further back nothing is looked for: a loop of a thousand turns is not worth a thousand steps.
 constexpr EventId kReach = 100'000;
 
+/// "bar, byte 0 of CTA 1" -> "bar of CTA 1": an object that is no array.
+std::string objectName(std::string name) {
+  constexpr std::string_view kFirst = ", byte 0";
+  const std::size_t at = name.find(kFirst);
+  const bool is_whole = at != std::string::npos && (at + kFirst.size() == name.size() || name[at + kFirst.size()] == ' ');
+  return is_whole ? name.erase(at, kFirst.size()) : name;
+}
+
 bool isOrdering(EventKind kind) {
   return kind != EventKind::kRead && kind != EventKind::kWrite && kind != EventKind::kAtomic && kind != EventKind::kWarpSync;
 }
@@ -30,7 +38,7 @@ bool isOrdering(EventKind kind) {
 
 Scene::Scene(const diagnose::Run& run, const machine::RunTrace& trace) : run_(run), log_(run.outcome.log), trace_(trace) {
   for (const machine::RunTrace::Object& object : trace.objects) addresses_[object.barrier] = object.address;
-  picture_.launch = run.names.launch;
+  picture_.launch = launchText(run.names);
 }
 
 void Scene::addThread(Thread thread, const std::string& role) {
@@ -117,8 +125,8 @@ void Scene::setPlace(SlotQuestion::Place place) {
     if (touch.cta == slot.cta && touch.address < slot.end && slot.begin < touch.address + touch.bytes) touching_.insert(touch.event);
 }
 
-void Scene::addEnd(Thread thread, std::string label, std::string text, SourceStack stack) {
-  ends_.push_back({thread, std::move(label), std::move(text), std::move(stack)});
+void Scene::addEnd(Thread thread, std::string label, std::string text, SourceStack stack, bool is_culprit) {
+  ends_.push_back({thread, std::move(label), std::move(text), std::move(stack), is_culprit});
 }
 
 void Scene::addBarrier(std::uint64_t address) { wanted_barriers_.insert(address); }
@@ -133,6 +141,7 @@ void Scene::layOut() {
   std::sort(events.begin(), events.end());
   end_column_ = static_cast<Picture::Time>(events.size());
   picture_.end = end_column_ + (ends_.empty() ? 0 : 1);
+  addGaps();
   addLanes();
   addMarks();
   addFlights();
@@ -144,21 +153,26 @@ void Scene::layOut() {
   addSlots();
 }
 
-// The beginning and the end say most; what comes between them is counted.
+// The beginning and the end say most.
 void Scene::thin() {
   const std::size_t room = kMaxColumns - std::min(kMaxColumns - 2, musts_.size());
   if (optionals_.size() <= room) return;
-  const std::size_t first = room / 3, count = optionals_.size() - room;
-  const auto from = std::next(optionals_.begin(), static_cast<std::ptrdiff_t>(first));
-  const auto to = std::next(from, static_cast<std::ptrdiff_t>(count));
-  const EventId next = to == optionals_.end() ? 0 : *to;
-  const auto later_must = musts_.upper_bound(*from);
-  const EventId end = next == 0 ? (later_must == musts_.end() ? 0 : *later_must) : next;
-  optionals_.erase(from, to);
-  std::size_t column = 0;
-  for (const std::set<EventId>* events : {&musts_, &optionals_})
-    column += static_cast<std::size_t>(std::distance(events->begin(), end == 0 ? events->end() : events->lower_bound(end)));
-  picture_.gaps.push_back({static_cast<Picture::Time>(column), std::to_string(count) + (count == 1 ? " step" : " steps")});
+  const auto from = std::next(optionals_.begin(), static_cast<std::ptrdiff_t>(room / 3));
+  optionals_.erase(from, std::next(from, static_cast<std::ptrdiff_t>(optionals_.size() - room)));
+}
+
+// Steps of the threads between two columns that are not shown.
+void Scene::addGaps() {
+  for (std::size_t column = 1; column <= columns_.events.size(); ++column) {
+    const EventId before = columns_.events[column - 1];
+    const bool is_last = column == columns_.events.size();
+    if (is_last && ends_.empty()) break;
+    const EventId after = is_last ? log_.end() : columns_.events[column];
+    std::size_t count = 0;
+    for (EventId id = before + 1; id < after; ++id)
+      count += isOrdering(log_[id].kind) && !machine::isAsync(log_[id].kind) && isOfAny(id) ? 1 : 0;
+    if (count != 0) picture_.gaps.push_back({static_cast<Picture::Time>(column), std::to_string(count) + (count == 1 ? " step" : " steps")});
+  }
 }
 
 std::string Scene::threadText(Thread thread) const {
@@ -191,7 +205,8 @@ void Scene::addLanes() {
     const EventKind kind = log_[id].kind;
     has_copies |= machine::isCopy(kind);
     has_matrices |= kind == EventKind::kMma || kind == EventKind::kTensorMemory;
-    const std::optional<machine::ActorId> barrier = barrierOf(id);
+    const bool is_aside = machine::isAsync(kind) && std::none_of(culprits_.begin(), culprits_.end(), [&](const auto& c) { return c.first == id; });
+    const std::optional<machine::ActorId> barrier = is_aside ? std::nullopt : barrierOf(id);
     if (barrier && barriers.size() < kMaxBarriers) barriers.insert(addresses_[*barrier]);
   }
   const auto add = [&](Kind kind, std::string name, std::string role) {
@@ -203,7 +218,7 @@ void Scene::addLanes() {
   if (has_copies) copy_lane_ = add(Kind::kCopyEngine, "copy engine", "copies in flight");
   if (has_matrices) tensor_lane_ = add(Kind::kTensorCore, "tensor core", "operations in flight");
   for (const std::uint64_t address : barriers)
-    barrier_lanes_[address] = add(Kind::kBarrier, "mbarrier", placeName(run_.program, run_.names, ptx::Space::kShared, address));
+    barrier_lanes_[address] = add(Kind::kBarrier, "mbarrier", objectName(placeName(run_.program, run_.names, ptx::Space::kShared, address)));
   for (std::size_t i = above; i < actors_.size(); ++i) lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
 }
 
@@ -242,7 +257,7 @@ void Scene::addMarks() {
     const std::optional<std::uint32_t> lane = laneOf(end.thread);
     if (!lane) continue;
     picture_.marks.push_back({*lane, end_column_, Picture::Mark::Kind::kWait, std::move(end.label),
-                              threadText(end.thread) + " " + end.text, std::move(end.stack), true});
+                              threadText(end.thread) + " " + end.text, std::move(end.stack), end.is_culprit});
   }
 }
 
@@ -285,6 +300,11 @@ void Scene::addPhases(std::uint32_t lane, machine::ActorId barrier) {
     const std::string name = "phase " + std::to_string(it->first - 1);
     picture_.spans.push_back({lane, from, to, !is_seen && is_last, name, name + (is_seen ? ", until a wait sees it over" : ""), false});
     from = to;
+  }
+  const machine::Epoch next = counted.empty() ? 0 : counted.rbegin()->first;
+  if (from < picture_.end && (counted.empty() || over.contains(next))) {
+    const std::string name = "phase " + std::to_string(next);
+    picture_.spans.push_back({lane, from, picture_.end, true, name, name + ": nothing has arrived in it", false});
   }
   for (const EventId id : columns_.events) {
     const Event& event = log_[id];
@@ -355,7 +375,7 @@ void Scene::addSlots() {
   }
   for (const std::size_t i : shown) {
     Picture::Slot slot{slots_[i].name, slotSpans(slots_[i], columns_, picture_.end), i == *place_slot_};
-    if (run_.launch.clusterSize() > 1) slot.name += " of block " + std::to_string(slots_[i].cta);
+    if (run_.launch.clusterSize() > 1) slot.name += " of CTA " + std::to_string(slots_[i].cta);
     picture_.slots.push_back(std::move(slot));
   }
 }

@@ -40,7 +40,7 @@ class Scene {
   /// Shared memory that the finding is about.
   void setPlace(SlotQuestion::Place place);
   /// The thread's last column: it waits for ever, or leaves.
-  void addEnd(Thread thread, std::string label, std::string text, SourceStack stack);
+  void addEnd(Thread thread, std::string label, std::string text, SourceStack stack, bool is_culprit);
   void addBarrier(std::uint64_t address);
 
   // --- after all that ---
@@ -60,13 +60,14 @@ class Scene {
 
  private:
   struct Actor { Thread thread; std::string role; };
-  struct End { Thread thread; std::string label, text; SourceStack stack; };
+  struct End { Thread thread; std::string label, text; SourceStack stack; bool is_culprit; };
   using Key = std::tuple<machine::EventKind, std::uint32_t, std::uint64_t>;
 
   bool isOfAny(machine::EventId event) const;
   std::optional<Key> keyOf(machine::EventId event) const;
   std::size_t fillAt(machine::EventId event) const;
   void thin();
+  void addGaps();
   void addLanes();
   void addMarks();
   void addFlights();

@@ -51,6 +51,13 @@ std::string seconds(double value) {
   return text.data();
 }
 
+/// A path that may be broken after a folder.
+std::string breakable(std::string_view path) {
+  std::string html;
+  for (const char c : escapeMarkup(path)) html += c == '/' ? "/<wbr>" : std::string(1, c);
+  return html;
+}
+
 std::string nameOf(const KernelReport& kernel) { return kernel.pretty.empty() ? kernel.name : kernel.pretty; }
 
 std::string joined(const std::vector<std::string>& values) {
@@ -66,10 +73,7 @@ class Page {
 
   std::string render() {
     std::string kernels;
-    for (const FileReport& file : report_.files) {
-      totals_.add(file);
-      renderFile(file, kernels);
-    }
+    for (const FileReport& file : report_.files) renderFile(file, kernels);
     std::string page = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" +
                        std::string(kPolicy) + "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
                        escapeMarkup(title()) + "</title>\n<style>\n" + std::string(svgStyle()) + std::string(pagePart("page.css")) +
@@ -95,10 +99,12 @@ class Page {
   }
 
   std::string summary() const {
-    std::string text = plural(totals_.files, "file") + ", " + plural(totals_.kernels, "kernel") + ": " + std::to_string(totals_.verified) +
-                       " verified, " + std::to_string(totals_.bounded) + " bounded, " + plural(totals_.violations, "violation");
-    if (totals_.unchecked != 0) text += ", " + std::to_string(totals_.unchecked) + " not checked";
-    if (totals_.failed_files != 0) text += ", " + plural(totals_.failed_files, "file") + " not read";
+    const Totals& totals = report_.end.totals;
+    std::string text = plural(totals.files, "file") + ", " + plural(totals.kernels, "kernel") + ": " + std::to_string(totals.verified) +
+                       " verified, " + std::to_string(totals.bounded) + " bounded, " + plural(totals.violations, "violation");
+    if (totals.unchecked != 0) text += ", " + std::to_string(totals.unchecked) + " not checked";
+    if (totals.failed_files != 0) text += ", " + plural(totals.failed_files, "file") + " not read";
+    if (report_.end.is_interrupted) text += "; interrupted: " + plural(report_.end.unchecked_files.size(), "file") + " not checked";
     return text;
   }
 
@@ -125,7 +131,7 @@ class Page {
     std::string rows;
     for (const Entry& entry : entries_) {
       rows += "<tr data-of=\"" + entry.verdict + "\"><td><span class=\"badge " + entry.verdict + "\">" + entry.verdict + "</span></td><td><a href=\"#" + entry.id +
-              "\"><code>" + escapeMarkup(entry.name) + "</code></a></td><td>" + escapeMarkup(entry.file) + "</td><td class=\"number\" data-name=\"findings\">" +
+              "\"><code>" + escapeMarkup(entry.name) + "</code></a></td><td>" + breakable(entry.file) + "</td><td class=\"number\" data-name=\"findings\">" +
               std::to_string(entry.findings) + "</td><td>" + escapeMarkup(entry.says) + "</td>" +
               (options_.show_stats ? "<td class=\"number\" data-name=\"time\">" + seconds(entry.seconds) + "</td>" : "") + "</tr>\n";
     }
@@ -231,7 +237,6 @@ class Page {
   const Paths& paths_;
   SourceLines& sources_;
   const HtmlOptions& options_;
-  Totals totals_;
   std::vector<Entry> entries_;
   std::set<std::string> rules_;
   std::string problems_;

@@ -51,7 +51,7 @@ class Excerpt {
   Excerpt(const Paths& paths, SourceLines& sources) : paths_(paths), sources_(sources) {}
 
   void add(const Finding& finding, const std::vector<Step>& steps) {
-    note(finding.stack, finding.message, /*is_first=*/true);
+    note(finding.stack, hereText(finding, steps), /*is_first=*/true);
     for (const diagnose::Related& related : finding.related) note(related.stack, related.message, /*is_first=*/false);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       for (const SourceFrame& frame : steps[i].stack) {
@@ -78,6 +78,13 @@ class Excerpt {
     std::vector<std::string> notes;
   };
   static constexpr std::size_t kMaxNotes = 4;  ///< for a line
+
+  /// What happens at the finding's own place; its message stands above already.
+  static std::string hereText(const Finding& finding, const std::vector<Step>& steps) {
+    for (std::size_t i = steps.size(); i-- > 0;)
+      if (steps[i].is_culprit && steps[i].stack == finding.stack) return "here " + steps[i].text;
+    return "this is what the finding is about";
+  }
 
   Line* lineAt(const SourcePos& pos) {
     if (!pos.isKnown() || sources_.lines(pos.file).empty()) return nullptr;
@@ -135,11 +142,12 @@ class Excerpt {
   std::map<std::string, std::map<std::uint32_t, Line>> files_;
 };
 
-std::string renderSteps(const std::vector<Step>& steps, const Paths& paths) {
+std::string renderSteps(const std::vector<Step>& steps, const Paths& paths, const std::string& file) {
   if (steps.empty()) return "";
   std::string items;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::string place = htmlPlace(paths.ownPos(steps[i].stack), paths);
+    const SourcePos pos = paths.ownPos(steps[i].stack);
+    const std::string place = pos.isKnown() && pos.file == file ? "line " + std::to_string(pos.line) : htmlPlace(pos, paths);
     items += "<li tabindex=\"0\" data-step=\"" + std::to_string(i + 1) + "\">" + badge(i + 1, steps[i].is_culprit) + escapeMarkup(steps[i].text) +
              (place.empty() ? "" : " <span class=\"muted\">" + place + "</span>") + "</li>\n";
   }
@@ -229,7 +237,7 @@ std::string renderFindingHtml(const Finding& finding, std::string_view elsewhere
                          "Columns are in the order of the analyzer's run: an order, and no measure of time. An operation is in flight "
                          "from its issue to the wait that covers it; it may be over at any moment between.");
   }
-  html += renderSteps(steps, paths);
+  html += renderSteps(steps, paths, paths.ownPos(finding.stack).file);
   html += renderWitness(finding.witness);
   if (finding.confirmation)
     html += "<dl class=\"facts\">" + htmlFact("On a GPU", escapeMarkup(finding.confirmation->status + (finding.confirmation->text.empty() ? "" : ": " + finding.confirmation->text))) + "</dl>\n";

@@ -19,8 +19,9 @@ namespace {
 
 // All in units of the drawing, which are pixels of a page.
 constexpr double kNames = 176, kMargin = 10, kGapWidth = 64, kMinColumn = 46, kLine = 12.5;
-constexpr double kDot = 9, kBar = 16, kBarPitch = 20, kSlot = 20, kSlotPitch = 25, kHeader = 20, kBand = 24;
-constexpr double kCompactColumns = 980, kCompactMin = 9, kCompactMax = 30, kTick = 3.5, kCount = 5;
+constexpr double kDot = 9, kBar = 16, kBarPitch = 20, kSlot = 20, kSlotPitch = 25, kHeader = 20, kBand = 32;
+constexpr double kLaneHeight = 34, kWanted = 900, kMaxStretch = 46;
+constexpr double kCompactColumns = 980, kCompactMin = 9, kCompactMax = 38, kTick = 3.5, kCount = 5;
 
 std::vector<std::string> linesOf(const std::string& label) {
   std::vector<std::string> lines;
@@ -70,6 +71,7 @@ std::string_view markClass(Picture::Mark::Kind kind) {
 /// Where a lane lies.
 struct Row {
   double top = 0, axis = 0, bottom = 0;
+  double first_bar = 0;
   bool has_labels_above = true;
 };
 
@@ -84,7 +86,7 @@ class Drawing {
     drawPhases();
     for (std::size_t lane = 0; lane < picture_.lanes.size(); ++lane) drawLane(lane);
     drawSpans();
-    if (is_compact_) drawInFlight();
+    if (is_compact_) drawUse();
     for (std::size_t slot = 0; slot < picture_.slots.size(); ++slot) drawSlot(slot);
     for (const Picture::Edge& edge : picture_.edges)
       if (edge.kind != Picture::Edge::Kind::kMissing) drawEdge(edge);
@@ -110,7 +112,7 @@ class Drawing {
     }
     if (is_compact_) {
       count_top_ = y + 6;
-      y = count_top_ + kCount * static_cast<double>(maxInFlight()) + 10;
+      y = count_top_ + kCount * static_cast<double>(mostUsed()) + 10;
     }
     slots_top_ = y + (picture_.slots.empty() ? 0 : 10);
     height_ = slots_top_ + kSlotPitch * static_cast<double>(picture_.slots.size()) + kMargin;
@@ -127,6 +129,7 @@ class Drawing {
         for (const std::string& line : linesOf(mark.label)) widths[mark.at] = std::max(widths[mark.at], textWidth(line) + 10);
     }
     double x = kNames;
+    if (!is_compact_) stretch(widths);
     for (Picture::Time column = 0; column <= picture_.end; ++column) {
       for (const Picture::Gap& gap : picture_.gaps)
         if (gap.at == column) x += std::max(kGapWidth, textWidth(gap.text) + 24);
@@ -135,6 +138,17 @@ class Drawing {
       rights_.push_back(x);
     }
     right_ = x;
+    for (const Picture::Edge& edge : picture_.edges)
+      if (edge.kind == Picture::Edge::Kind::kMissing) right_ = std::max(right_, kNames + wordsWidth(edge.text));
+    rights_.back() = std::max(rights_.back(), lefts_.back());
+  }
+
+  static void stretch(std::vector<double>& widths) {
+    double total = kNames;
+    for (const double width : widths) total += width;
+    if (widths.empty() || total >= kWanted) return;
+    const double more = std::min((kWanted - total) / static_cast<double>(widths.size()), kMaxStretch);
+    for (double& width : widths) width += more;
   }
 
   double left(Picture::Time column) const { return lefts_[std::min<std::size_t>(column, lefts_.size() - 1)]; }
@@ -175,14 +189,17 @@ class Drawing {
       return row.bottom = y + 20;
     }
     if (picture_.lanes[lane].kind != Kind::kThread) {
-      row.axis = y + 4 + kBar / 2;
-      return row.bottom = y + 6 + kBarPitch * static_cast<double>(heights_[lane]);
+      const double bars = kBarPitch * static_cast<double>(heights_[lane]);
+      row.bottom = y + std::max(bars + 6, kLaneHeight);
+      row.first_bar = (row.top + row.bottom - bars) / 2 + 2;
+      row.axis = (row.top + row.bottom) / 2;
+      return row.bottom;
     }
     const double labels = kLine * static_cast<double>(labelLines(lane)) + 5;
     row.has_labels_above = lane == 0 || lane + 1 != rows_.size();
     row.axis = y + kDot + 4 + (row.has_labels_above ? labels : 0);
     const double below = row.has_labels_above ? 0 : labels;
-    return row.bottom = std::max(row.axis + kDot + 6 + below, y + 34);
+    return row.bottom = std::max(row.axis + kDot + 6 + below, y + kLaneHeight);
   }
 
   // Room for the words on the missing arrow, beside the lane that it leads to.
@@ -192,7 +209,7 @@ class Drawing {
     });
   }
 
-  double spanY(std::size_t span) const { return rows_[picture_.spans[span].lane].top + 4 + kBarPitch * static_cast<double>(packed_[span]); }
+  double spanY(std::size_t span) const { return rows_[picture_.spans[span].lane].first_bar + kBarPitch * static_cast<double>(packed_[span]); }
 
   /// Where an arrow meets a lane: a step's dot, or the bar that is the nearest to the other end.
   double laneY(Picture::Point point, bool from_above) const {
@@ -273,29 +290,29 @@ class Drawing {
     }
   }
 
-  std::size_t inFlightAt(Picture::Time at) const {
-    std::set<std::string> tiles;
+  std::size_t usedAt(Picture::Time at) const {
+    std::size_t count = 0;
     for (const Picture::Slot& slot : picture_.slots)
       for (const Picture::SlotSpan& span : slot.spans)
-        if (span.state == Picture::SlotState::kFilling && span.from <= at && at < span.to) tiles.insert(span.label);
-    return tiles.size();
+        count += span.state != Picture::SlotState::kFree && span.from <= at && at < span.to ? 1 : 0;
+    return count;
   }
-  std::size_t maxInFlight() const {
+  std::size_t mostUsed() const {
     std::size_t most = 1;
-    for (Picture::Time at = 0; at < picture_.end; ++at) most = std::max(most, inFlightAt(at));
+    for (Picture::Time at = 0; at < picture_.end; ++at) most = std::max(most, usedAt(at));
     return most;
   }
 
-  void drawInFlight() {
-    const std::size_t most = maxInFlight();
+  void drawUse() {
+    const std::size_t most = mostUsed();
     const double base = count_top_ + kCount * static_cast<double>(most) + 4;
-    svg_.text(kMargin, base - 2, "tiles in flight", {{"class", "name"}});
+    svg_.text(kMargin, base - 2, "slots in use", {{"class", "name"}});
     svg_.text(kNames - 12, base - 2, "up to " + std::to_string(most), {{"class", "muted end"}});
     svg_.line(kNames, base, right_, base, "lane");
     for (Picture::Time at = 0; at < picture_.end; ++at) {
-      const std::size_t count = inFlightAt(at);
+      const std::size_t count = usedAt(at);
       const double height = kCount * static_cast<double>(count);
-      if (count != 0) svg_.rect(left(at), base - height, rights_[at] - left(at), height, "count", std::to_string(count) + " in flight");
+      if (count != 0) svg_.rect(left(at), base - height, rights_[at] - left(at), height, "count", std::to_string(count) + " in use");
     }
   }
 
@@ -331,7 +348,9 @@ class Drawing {
   void drawMissing(const Picture::Edge& edge) {
     const bool is_down = edge.to.lane > edge.from.lane;
     const bool is_same = edge.to.lane == edge.from.lane;
-    const double x1 = center(edge.from.at), x2 = center(edge.to.at);
+    // Beside whatever else happens at the same moment.
+    const double aside = edge.from.at == edge.to.at && !is_same ? 5 : 0;
+    const double x1 = center(edge.from.at) + aside, x2 = center(edge.to.at) + aside;
     const Row& target = rows_[edge.to.lane];
     double y1 = laneY(edge.from, !is_down);
     if (picture_.lanes[edge.from.lane].kind == Kind::kThread) y1 += is_down || is_same ? kDot : -kDot;
@@ -350,8 +369,10 @@ class Drawing {
     svg_.close("g");
   }
 
+  static double wordsWidth(const std::string& words) { return textWidth(words) * 1.08 + 14; }
+
   void drawWords(double x, double y, const std::string& words) {
-    const double width = textWidth(words) + 14;
+    const double width = wordsWidth(words);
     const double from = std::max(kNames, std::min(x - width / 2, right_ - width));
     svg_.rect(from, y - 9, width, 18, "words");
     svg_.text(from + width / 2, y + 4, words, {{"class", "missing-words middle"}});

@@ -105,14 +105,6 @@ std::string_view svgDefinitions() {
 
 std::string_view svgStyle() { return pagePart("picture.css"); }
 
-std::string svgFile(std::string_view svg) {
-  const std::size_t end = svg.find('>') + 1;
-  std::string definitions(svgDefinitions());
-  const std::size_t from = definitions.find("<defs>"), to = definitions.find("</svg>");
-  return std::string(svg.substr(0, end)) + "\n<style>" + std::string(svgStyle()) + "</style>\n" +
-         definitions.substr(from, to - from) + std::string(svg.substr(end));
-}
-
 double textWidth(std::string_view text) {
   double width = 0;
   for (const char c : text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes SVG, for a page or for a file of its own. Colours come from classes (picture.css); all text is escaped.
+// Writes SVG for a page. Colours come from classes (picture.css); all text is escaped.
 #pragma once
 
 #include <initializer_list>
@@ -52,8 +52,6 @@ class Svg {
 std::string_view svgDefinitions();
 /// The style of drawings, light and dark.
 std::string_view svgStyle();
-/// The drawing as a file of its own.
-std::string svgFile(std::string_view svg);
 
 /// Room that a text takes, at the font size of a drawing's labels; rather too much than too little.
 double textWidth(std::string_view text);
