@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of a kernel: of each finding the run that shows it, and of a kernel without violations one run of it.
+// Pictures of a kernel: of each finding the run that shows it, and of a kernel without violations one run of
+// it.
 #pragma once
 
 #include <vector>
@@ -15,6 +16,7 @@ void addFindingPictures(const machine::Program& program, const std::vector<Input
                         const std::vector<Repairer::Open>& shown, diagnose::KernelReport& report);
 
 /// The slots of the kernel over time, under this scenario.
-void addKernelPicture(const machine::Program& program, const Scenario& scenario, diagnose::KernelReport& report);
+void addKernelPicture(const machine::Program& program, const Scenario& scenario,
+                      diagnose::KernelReport& report);
 
 }  // namespace handoff::explore

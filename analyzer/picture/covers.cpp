@@ -15,8 +15,8 @@ using machine::RunTrace;
 
 namespace {
 
-EventId waitForPhase(const EventLog& log, const RunTrace& trace, machine::ActorId barrier, machine::Epoch phases, EventId after,
-                     const std::vector<Thread>& preferred) {
+EventId waitForPhase(const EventLog& log, const RunTrace& trace, machine::ActorId barrier,
+                     machine::Epoch phases, EventId after, const std::vector<Thread>& preferred) {
   EventId any = 0;
   for (const RunTrace::Phase& wait : trace.waits) {
     if (wait.event <= after || wait.barrier != barrier || wait.phases < phases) continue;
@@ -33,22 +33,28 @@ struct Kinds {
 
 std::optional<Kinds> groupKinds(EventKind issue) {
   switch (issue) {
-    case EventKind::kCopy: return Kinds{EventKind::kCommit, EventKind::kWaitGroup, EventKind::kWaitGroup};
-    case EventKind::kBulk: return Kinds{EventKind::kBulkCommit, EventKind::kBulkWait, EventKind::kBulkReadWait};
-    case EventKind::kMma: return Kinds{EventKind::kMmaCommit, EventKind::kMmaWait, EventKind::kMmaWait};
-    default: return std::nullopt;
+    case EventKind::kCopy:
+      return Kinds{EventKind::kCommit, EventKind::kWaitGroup, EventKind::kWaitGroup};
+    case EventKind::kBulk:
+      return Kinds{EventKind::kBulkCommit, EventKind::kBulkWait, EventKind::kBulkReadWait};
+    case EventKind::kMma:
+      return Kinds{EventKind::kMmaCommit, EventKind::kMmaWait, EventKind::kMmaWait};
+    default:
+      return std::nullopt;
   }
 }
 
 }  // namespace
 
 const RunTrace::Phase* phaseOf(const std::vector<RunTrace::Phase>& phases, EventId event) {
-  const auto found = std::lower_bound(phases.begin(), phases.end(), event,
-                                      [](const RunTrace::Phase& phase, EventId wanted) { return phase.event < wanted; });
+  const auto found =
+      std::lower_bound(phases.begin(), phases.end(), event,
+                       [](const RunTrace::Phase& phase, EventId wanted) { return phase.event < wanted; });
   return found == phases.end() || found->event != event ? nullptr : &*found;
 }
 
-EventId coverOf(const EventLog& log, const RunTrace& trace, EventId issue, unsigned lane, const std::vector<Thread>& preferred) {
+EventId coverOf(const EventLog& log, const RunTrace& trace, EventId issue, unsigned lane,
+                const std::vector<Thread>& preferred) {
   const Event& start = log[issue];
   const Thread thread{start.warp, lane};
   const machine::AsyncOp* op = log.findOp(issue, lane);
@@ -78,7 +84,8 @@ EventId coverOf(const EventLog& log, const RunTrace& trace, EventId issue, unsig
       return id;
     } else if (event.kind == EventKind::kCopyArrive && start.kind == EventKind::kCopy) {
       const RunTrace::Phase* phase = phaseOf(trace.tracked, id);
-      const EventId wait = phase == nullptr ? 0 : waitForPhase(log, trace, phase->barrier, phase->phases, id, preferred);
+      const EventId wait =
+          phase == nullptr ? 0 : waitForPhase(log, trace, phase->barrier, phase->phases, id, preferred);
       if (wait != 0) return wait;
     }
   }

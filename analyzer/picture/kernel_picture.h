@@ -8,8 +8,8 @@
 
 namespace handoff::picture {
 
-/// Of the CTA that runs, or the first one of the cluster. `trace` has to have touches. Without a slot that is both filled
-/// and read the picture is empty but for a note that says so.
+/// Of the CTA that runs, or the first one of the cluster. `trace` has to have touches. Without a slot that is
+/// both filled and read the picture is empty but for a note that says so.
 diagnose::Picture pictureOfKernel(const diagnose::Run& run, const machine::RunTrace& trace);
 
 }  // namespace handoff::picture

@@ -50,8 +50,10 @@ std::string ring(unsigned tiles, const std::string& wait = "cp.async.wait_group 
   return "mov.u32 %r1, 0;\ncp.async.cg.shared.global [%s], [%g], 16;\ncp.async.commit_group;\nLOOP:\n"
          "add.u32 %r2, %r1, 1;\nand.b32 %r3, %r2, 1;\nshl.b32 %r3, %r3, 10;\nadd.u32 %r3, %r3, %s;\n"
          "cp.async.cg.shared.global [%r3], [%g], 16;\ncp.async.commit_group;\n" +
-         wait + "bar.sync 0;\nand.b32 %r4, %r1, 1;\nshl.b32 %r4, %r4, 10;\nadd.u32 %r4, %r4, %s;\n"
-         "ld.shared.v4.u32 {%r60, %r61, %r62, %r63}, [%r4];\nbar.sync 0;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, " +
+         wait +
+         "bar.sync 0;\nand.b32 %r4, %r1, 1;\nshl.b32 %r4, %r4, 10;\nadd.u32 %r4, %r4, %s;\n"
+         "ld.shared.v4.u32 {%r60, %r61, %r62, %r63}, [%r4];\nbar.sync 0;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 "
+         "%p1, %r1, " +
          std::to_string(tiles) + ";\n@%p1 bra LOOP;\ncp.async.wait_all;\n";
 }
 
@@ -69,7 +71,8 @@ std::vector<std::string> labels(const Picture& picture) {
 }
 
 bool hasState(const Picture::Slot& slot, Picture::SlotState state) {
-  return std::any_of(slot.spans.begin(), slot.spans.end(), [&](const auto& span) { return span.state == state; });
+  return std::any_of(slot.spans.begin(), slot.spans.end(),
+                     [&](const auto& span) { return span.state == state; });
 }
 
 /// Columns and lanes exist, and the states of a slot follow each other without holes.
@@ -108,22 +111,25 @@ TEST(Slots, RingHasOneForEachPlace) {
 
 TEST(Slots, PaddingDoesNotDivideATile) {
   // Rows of 16 bytes, 32 apart.
-  const std::string copy = "shl.b32 %r1, %t, 4;\nadd.u32 %r1, %r1, %s;\ncp.async.cg.shared.global [%r1], [%g], 16;\n"
-                           "cp.async.commit_group;\ncp.async.wait_all;\nld.shared.u32 %r2, [%r1];\n";
+  const std::string copy =
+      "shl.b32 %r1, %t, 4;\nadd.u32 %r1, %r1, %s;\ncp.async.cg.shared.global [%r1], [%g], 16;\n"
+      "cp.async.commit_group;\ncp.async.wait_all;\nld.shared.u32 %r2, [%r1];\n";
   const std::vector<SlotHistory> slots = Traced(copy).slots();
   ASSERT_THAT(slots, SizeIs(1));
   EXPECT_EQ(slots[0].end - slots[0].begin, 63u * 32 + 16);
 }
 
 TEST(Slots, StoreRingIsFilledByThreads) {
-  const std::string statements = std::string(test::kWriteOwn) + test::kProxyFence + test::kSync +
-                                 test::byThread(0, test::store(0, 1024) + test::kBulkCommit + test::kBulkReadWait);
+  const std::string statements =
+      std::string(test::kWriteOwn) + test::kProxyFence + test::kSync +
+      test::byThread(0, test::store(0, 1024) + test::kBulkCommit + test::kBulkReadWait);
   const std::vector<SlotHistory> slots = Traced(statements).slots();
   ASSERT_THAT(slots, SizeIs(1));
   ASSERT_THAT(slots[0].fills, SizeIs(1));
   EXPECT_FALSE(slots[0].fills[0].is_copied);
   EXPECT_TRUE(slots[0].fills[0].is_read_later);
-  EXPECT_GT(slots[0].fills[0].released, slots[0].fills[0].last_read) << "the wait for the store gives the slot free";
+  EXPECT_GT(slots[0].fills[0].released, slots[0].fills[0].last_read)
+      << "the wait for the store gives the slot free";
 }
 
 TEST(Slots, MemoryWithoutCopiesIsShownOnlyWhereItIsAskedFor) {
@@ -133,7 +139,8 @@ TEST(Slots, MemoryWithoutCopiesIsShownOnlyWhereItIsAskedFor) {
 }
 
 TEST(Cover, CountsGroupsOfTheThread) {
-  const Traced traced(std::string(test::kCopy) + test::kCommit + test::kCopy + test::kCommit + "cp.async.wait_group 1;\n" + test::kWait);
+  const Traced traced(std::string(test::kCopy) + test::kCommit + test::kCopy + test::kCommit +
+                      "cp.async.wait_group 1;\n" + test::kWait);
   const machine::EventLog& log = traced.ran.outcome.log;
   std::vector<machine::EventId> copies, waits;
   for (machine::EventId id = 1; id < log.end(); ++id) {
@@ -173,9 +180,11 @@ TEST(KernelPicture, SaysThatThereIsNothing) {
 }
 
 TEST(FindingPicture, BarrierOnlyHandOver) {
-  const Picture picture = Traced(std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther).finding();
+  const Picture picture =
+      Traced(std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther).finding();
   expectWhole(picture);
-  EXPECT_THAT(missing(picture), ElementsAre("no cp.async.wait_group covers group 0: a barrier completes no copy"));
+  EXPECT_THAT(missing(picture),
+              ElementsAre("no cp.async.wait_group covers group 0: a barrier completes no copy"));
   ASSERT_THAT(picture.lanes, SizeIs(3));
   EXPECT_EQ(picture.lanes[1].kind, Picture::LaneKind::kCopyEngine);
   EXPECT_THAT(picture.lanes[0].role, HasSubstr("issues the copy"));
@@ -183,14 +192,17 @@ TEST(FindingPicture, BarrierOnlyHandOver) {
   EXPECT_THAT(labels(picture), Contains("commit\ngroup 0"));
   ASSERT_THAT(picture.slots, SizeIs(1));
   EXPECT_TRUE(hasState(picture.slots[0], Picture::SlotState::kStale));
-  EXPECT_THAT(picture.spans, Contains(testing::Field(&Picture::Span::is_open, true))) << "nothing ever waits for the copy";
+  EXPECT_THAT(picture.spans, Contains(testing::Field(&Picture::Span::is_open, true)))
+      << "nothing ever waits for the copy";
 }
 
 TEST(FindingPicture, LateWaitEndsTheFlight) {
-  const Picture picture = Traced(std::string(test::kCopy) + test::kCommit + test::kReadOwn + test::kWait).finding();
+  const Picture picture =
+      Traced(std::string(test::kCopy) + test::kCommit + test::kReadOwn + test::kWait).finding();
   expectWhole(picture);
   EXPECT_EQ(labels(picture).back(), "wait_group\n0");
-  EXPECT_THAT(picture.edges, Contains(testing::Field(&Picture::Edge::kind, Picture::Edge::Kind::kCompletion)));
+  EXPECT_THAT(picture.edges,
+              Contains(testing::Field(&Picture::Edge::kind, Picture::Edge::Kind::kCompletion)));
 }
 
 TEST(FindingPicture, WaitThatIsTooLoose) {
@@ -201,19 +213,23 @@ TEST(FindingPicture, WaitThatIsTooLoose) {
 }
 
 TEST(FindingPicture, PhasesOfAnMbarrier) {
-  const std::string statements = test::initBarriers({1}) + test::byThread(0, test::expect(1024) + test::load(0, 1024)) +
+  const std::string statements = test::initBarriers({1}) +
+                                 test::byThread(0, test::expect(1024) + test::load(0, 1024)) +
                                  test::byWarp(1, test::readAt(0)) + test::waitFor(0);
   const Picture picture = Traced(statements).finding();
   expectWhole(picture);
   EXPECT_THAT(missing(picture), ElementsAre(HasSubstr("no wait for the phase of 'bar")));
-  const auto barrier = std::find_if(picture.lanes.begin(), picture.lanes.end(), [](const auto& lane) { return lane.kind == Picture::LaneKind::kBarrier; });
+  const auto barrier = std::find_if(picture.lanes.begin(), picture.lanes.end(), [](const auto& lane) {
+    return lane.kind == Picture::LaneKind::kBarrier;
+  });
   ASSERT_NE(barrier, picture.lanes.end());
   EXPECT_THAT(barrier->role, HasSubstr("bar"));
   EXPECT_THAT(picture.edges, Contains(testing::Field(&Picture::Edge::kind, Picture::Edge::Kind::kArrival)));
 }
 
 TEST(FindingPicture, HangNamesWhatNeverComes) {
-  const Picture picture = Traced(test::initBarriers({2}) + test::byThread(0, test::arrive()) + test::waitFor(0)).finding();
+  const Picture picture =
+      Traced(test::initBarriers({2}) + test::byThread(0, test::arrive()) + test::waitFor(0)).finding();
   expectWhole(picture);
   EXPECT_THAT(missing(picture), ElementsAre("phase 0 needs 2 arrivals and gets 1"));
   EXPECT_EQ(labels(picture).back(), "waits for\nphase 0");
@@ -229,7 +245,9 @@ TEST(FindingPicture, LongWayIsCutAndCounted) {
 }
 
 TEST(FindingPicture, OneOperationByItselfHasNone) {
-  const Picture picture = Traced("add.u32 %r1, %s, 4;\ncp.async.cg.shared.global [%r1], [%g], 16;\ncp.async.wait_all;\n").finding();
+  const Picture picture =
+      Traced("add.u32 %r1, %s, 4;\ncp.async.cg.shared.global [%r1], [%g], 16;\ncp.async.wait_all;\n")
+          .finding();
   EXPECT_TRUE(picture.isEmpty());
   EXPECT_THAT(picture.notes, SizeIs(1));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of a scene. A column is an event; a lane's arrows are upright wherever both ends are the same moment.
+// The layout of a scene. A column is an event; a lane's arrows are upright wherever both ends are the same
+// moment.
 #include "analyzer/picture/scene.h"
 
 #include <algorithm>
@@ -26,17 +27,20 @@ constexpr EventId kReach = 100'000;
 std::string objectName(std::string name) {
   constexpr std::string_view kFirst = ", byte 0";
   const std::size_t at = name.find(kFirst);
-  const bool is_whole = at != std::string::npos && (at + kFirst.size() == name.size() || name[at + kFirst.size()] == ' ');
+  const bool is_whole =
+      at != std::string::npos && (at + kFirst.size() == name.size() || name[at + kFirst.size()] == ' ');
   return is_whole ? name.erase(at, kFirst.size()) : name;
 }
 
 bool isOrdering(EventKind kind) {
-  return kind != EventKind::kRead && kind != EventKind::kWrite && kind != EventKind::kAtomic && kind != EventKind::kWarpSync;
+  return kind != EventKind::kRead && kind != EventKind::kWrite && kind != EventKind::kAtomic &&
+         kind != EventKind::kWarpSync;
 }
 
 }  // namespace
 
-Scene::Scene(const diagnose::Run& run, const machine::RunTrace& trace) : run_(run), log_(run.outcome.log), trace_(trace) {
+Scene::Scene(const diagnose::Run& run, const machine::RunTrace& trace)
+    : run_(run), log_(run.outcome.log), trace_(trace) {
   for (const machine::RunTrace::Object& object : trace.objects) addresses_[object.barrier] = object.address;
   picture_.launch = launchText(run.names);
 }
@@ -47,10 +51,13 @@ void Scene::addThread(Thread thread, const std::string& role) {
   threads_.push_back(thread);
 }
 
-bool Scene::hasThread(Thread thread) const { return std::find(threads_.begin(), threads_.end(), thread) != threads_.end(); }
+bool Scene::hasThread(Thread thread) const {
+  return std::find(threads_.begin(), threads_.end(), thread) != threads_.end();
+}
 
 bool Scene::isOfAny(EventId event) const {
-  return std::any_of(threads_.begin(), threads_.end(), [&](Thread thread) { return isOf(log_[event], thread); });
+  return std::any_of(threads_.begin(), threads_.end(),
+                     [&](Thread thread) { return isOf(log_[event], thread); });
 }
 
 void Scene::addCulprit(EventId event, Thread thread) {
@@ -76,17 +83,23 @@ std::optional<Scene::Key> Scene::keyOf(EventId id) const {
   const Event& event = log_[id];
   switch (event.kind) {
     case EventKind::kCopy:
-    case EventKind::kMma: return Key{event.kind, event.warp, event.value};
+    case EventKind::kMma:
+      return Key{event.kind, event.warp, event.value};
     case EventKind::kBulk: {
       const machine::AsyncOp* op = log_.findOp(id, machine::lowestLane(event.lanes));
       if (op == nullptr) return std::nullopt;
-      const std::uint64_t phase = op->completions.empty() ? 0 : op->completions.front().phases + (std::uint64_t{op->completions.front().barrier} << 32);
+      const std::uint64_t phase =
+          op->completions.empty()
+              ? 0
+              : op->completions.front().phases + (std::uint64_t{op->completions.front().barrier} << 32);
       return Key{event.kind, event.warp, op->group != machine::AsyncOp::kNoGroup ? op->group : phase};
     }
     case EventKind::kRead:
     case EventKind::kWrite:
-    case EventKind::kAtomic: return Key{event.kind, event.warp, fillAt(id)};
-    default: return std::nullopt;
+    case EventKind::kAtomic:
+      return Key{event.kind, event.warp, fillAt(id)};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -118,11 +131,13 @@ void Scene::addStepsBefore(EventId before, Thread thread, unsigned count) {
 void Scene::setPlace(SlotQuestion::Place place) {
   slots_ = slotsOf(run_.program, log_, trace_, {.place = place});
   for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (slots_[i].cta == place.cta && slots_[i].begin <= place.address && place.address < slots_[i].end) place_slot_ = i;
+    if (slots_[i].cta == place.cta && slots_[i].begin <= place.address && place.address < slots_[i].end)
+      place_slot_ = i;
   if (!place_slot_) return;
   const SlotHistory& slot = slots_[*place_slot_];
   for (const machine::RunTrace::Touch& touch : trace_.touches)
-    if (touch.cta == slot.cta && touch.address < slot.end && slot.begin < touch.address + touch.bytes) touching_.insert(touch.event);
+    if (touch.cta == slot.cta && touch.address < slot.end && slot.begin < touch.address + touch.bytes)
+      touching_.insert(touch.event);
 }
 
 void Scene::addEnd(Thread thread, std::string label, std::string text, SourceStack stack, bool is_culprit) {
@@ -131,7 +146,9 @@ void Scene::addEnd(Thread thread, std::string label, std::string text, SourceSta
 
 void Scene::addBarrier(std::uint64_t address) { wanted_barriers_.insert(address); }
 
-EventId Scene::cover(EventId issue, unsigned lane) const { return coverOf(log_, trace_, issue, lane, threads_); }
+EventId Scene::cover(EventId issue, unsigned lane) const {
+  return coverOf(log_, trace_, issue, lane, threads_);
+}
 
 void Scene::layOut() {
   thin();
@@ -171,7 +188,9 @@ void Scene::addGaps() {
     std::size_t count = 0;
     for (EventId id = before + 1; id < after; ++id)
       count += isOrdering(log_[id].kind) && !machine::isAsync(log_[id].kind) && isOfAny(id) ? 1 : 0;
-    if (count != 0) picture_.gaps.push_back({static_cast<Picture::Time>(column), std::to_string(count) + (count == 1 ? " step" : " steps")});
+    if (count != 0)
+      picture_.gaps.push_back(
+          {static_cast<Picture::Time>(column), std::to_string(count) + (count == 1 ? " step" : " steps")});
   }
 }
 
@@ -205,7 +224,9 @@ void Scene::addLanes() {
     const EventKind kind = log_[id].kind;
     has_copies |= machine::isCopy(kind);
     has_matrices |= kind == EventKind::kMma || kind == EventKind::kTensorMemory;
-    const bool is_aside = machine::isAsync(kind) && std::none_of(culprits_.begin(), culprits_.end(), [&](const auto& c) { return c.first == id; });
+    const bool is_aside =
+        machine::isAsync(kind) &&
+        std::none_of(culprits_.begin(), culprits_.end(), [&](const auto& c) { return c.first == id; });
     const std::optional<machine::ActorId> barrier = is_aside ? std::nullopt : barrierOf(id);
     if (barrier && barriers.size() < kMaxBarriers) barriers.insert(addresses_[*barrier]);
   }
@@ -214,12 +235,16 @@ void Scene::addLanes() {
     return static_cast<std::uint32_t>(picture_.lanes.size() - 1);
   };
   const std::size_t above = actors_.size() > 1 ? actors_.size() - 1 : actors_.size();
-  for (std::size_t i = 0; i < above; ++i) lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
+  for (std::size_t i = 0; i < above; ++i)
+    lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
   if (has_copies) copy_lane_ = add(Kind::kCopyEngine, "copy engine", "copies in flight");
   if (has_matrices) tensor_lane_ = add(Kind::kTensorCore, "tensor core", "operations in flight");
   for (const std::uint64_t address : barriers)
-    barrier_lanes_[address] = add(Kind::kBarrier, "mbarrier", objectName(placeName(run_.program, run_.names, ptx::Space::kShared, address)));
-  for (std::size_t i = above; i < actors_.size(); ++i) lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
+    barrier_lanes_[address] =
+        add(Kind::kBarrier, "mbarrier",
+            objectName(placeName(run_.program, run_.names, ptx::Space::kShared, address)));
+  for (std::size_t i = above; i < actors_.size(); ++i)
+    lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
 }
 
 std::optional<std::uint32_t> Scene::laneOf(Thread thread) const {
@@ -246,11 +271,13 @@ void Scene::addMarks() {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       const Thread thread = threads_[i];
       if (!isOf(event, thread)) continue;
-      const bool is_culprit = std::find(culprits_.begin(), culprits_.end(), std::pair(id, thread)) != culprits_.end();
+      const bool is_culprit =
+          std::find(culprits_.begin(), culprits_.end(), std::pair(id, thread)) != culprits_.end();
       std::string text = threadText(thread) + " " + diagnose::describe(run_, id, thread.lane);
       if (event.pass > 1) text += " (pass " + std::to_string(event.pass) + ")";
-      picture_.marks.push_back({lanes_[i], columnOf(id), markKind(event.kind), labelOf(run_, id, thread.lane), std::move(text),
-                                run_.program.stackOf(run_.program.ops[event.op].instr), is_culprit});
+      picture_.marks.push_back({lanes_[i], columnOf(id), markKind(event.kind), labelOf(run_, id, thread.lane),
+                                std::move(text), run_.program.stackOf(run_.program.ops[event.op].instr),
+                                is_culprit});
     }
   }
   for (End& end : ends_) {
@@ -264,15 +291,20 @@ void Scene::addMarks() {
 void Scene::addFlights() {
   for (const EventId id : columns_.events) {
     const std::optional<std::uint32_t> lane = laneOfFlight(id);
-    const auto thread = std::find_if(threads_.begin(), threads_.end(), [&](Thread t) { return isOf(log_[id], t); });
+    const auto thread =
+        std::find_if(threads_.begin(), threads_.end(), [&](Thread t) { return isOf(log_[id], t); });
     if (!lane || thread == threads_.end()) continue;
     const EventId wait = cover(id, thread->lane);
     const Picture::Time from = columnOf(id), to = wait == 0 ? picture_.end : columnOf(wait);
     const bool is_shown = wait != 0 && columns_.has(wait);
-    const bool is_culprit = std::any_of(culprits_.begin(), culprits_.end(), [&](const auto& c) { return c.first == id; });
+    const bool is_culprit =
+        std::any_of(culprits_.begin(), culprits_.end(), [&](const auto& c) { return c.first == id; });
     const std::string label = flightLabel(run_, id, thread->lane);
-    const std::string until = wait == 0 ? "; no wait of this run covers it" : is_shown ? ", until a wait covers it" : "; the wait that covers it comes later, or in another thread";
-    picture_.spans.push_back({*lane, from, std::max(to, from), !is_shown, label, label + " in flight" + until, is_culprit});
+    const std::string until = wait == 0  ? "; no wait of this run covers it"
+                              : is_shown ? ", until a wait covers it"
+                                         : "; the wait that covers it comes later, or in another thread";
+    picture_.spans.push_back(
+        {*lane, from, std::max(to, from), !is_shown, label, label + " in flight" + until, is_culprit});
     picture_.edges.push_back({Picture::Edge::Kind::kIssue, {*laneOf(*thread), from}, {*lane, from}, ""});
     if (!is_shown) continue;
     for (const Thread waiter : threads_)
@@ -288,7 +320,8 @@ void Scene::addPhases(std::uint32_t lane, machine::ActorId barrier) {
     if (wait.barrier == barrier) over.try_emplace(wait.phases, columnOf(wait.event));
   for (const auto* arrivals : {&trace_.arrivals, &trace_.tracked}) {
     for (const machine::RunTrace::Phase& arrival : *arrivals)
-      if (arrival.barrier == barrier) counted[arrival.phases] = std::max(counted[arrival.phases], columnOf(arrival.event));
+      if (arrival.barrier == barrier)
+        counted[arrival.phases] = std::max(counted[arrival.phases], columnOf(arrival.event));
   }
   for (const auto& [phases, at] : over) counted.try_emplace(phases, at);
   Picture::Time from = 0;
@@ -298,13 +331,15 @@ void Scene::addPhases(std::uint32_t lane, machine::ActorId barrier) {
     const Picture::Time to = is_seen ? over[it->first] : is_last ? picture_.end : it->second;
     if (it->first == 0 || to <= from) continue;
     const std::string name = "phase " + std::to_string(it->first - 1);
-    picture_.spans.push_back({lane, from, to, !is_seen && is_last, name, name + (is_seen ? ", until a wait sees it over" : ""), false});
+    picture_.spans.push_back({lane, from, to, !is_seen && is_last, name,
+                              name + (is_seen ? ", until a wait sees it over" : ""), false});
     from = to;
   }
   const machine::Epoch next = counted.empty() ? 0 : counted.rbegin()->first;
   if (from < picture_.end && (counted.empty() || over.contains(next))) {
     const std::string name = "phase " + std::to_string(next);
-    picture_.spans.push_back({lane, from, picture_.end, true, name, name + ": nothing has arrived in it", false});
+    picture_.spans.push_back(
+        {lane, from, picture_.end, true, name, name + ": nothing has arrived in it", false});
   }
   for (const EventId id : columns_.events) {
     const Event& event = log_[id];
@@ -348,13 +383,18 @@ void Scene::addBarrierEdges() {
 
 void Scene::addRounds(const std::vector<std::pair<EventId, std::size_t>>& of) {
   const auto arrives = [&](EventId id) { return log_[id].kind != EventKind::kClusterWait; };
-  const auto waits = [&](EventId id) { return log_[id].kind == EventKind::kCtaSync || log_[id].kind == EventKind::kClusterWait; };
+  const auto waits = [&](EventId id) {
+    return log_[id].kind == EventKind::kCtaSync || log_[id].kind == EventKind::kClusterWait;
+  };
   for (const auto& [from, a] : of) {
     for (const auto& [to, b] : of) {
       // One line for both directions where both arrive and wait.
       const bool is_mutual = arrives(to) && waits(from);
       if (a == b || !arrives(from) || !waits(to) || (is_mutual && a > b)) continue;
-      picture_.edges.push_back({Picture::Edge::Kind::kBarrier, {lanes_[a], columnOf(from)}, {lanes_[b], columnOf(to)}, is_mutual ? "both" : ""});
+      picture_.edges.push_back({Picture::Edge::Kind::kBarrier,
+                                {lanes_[a], columnOf(from)},
+                                {lanes_[b], columnOf(to)},
+                                is_mutual ? "both" : ""});
     }
   }
 }
@@ -365,7 +405,8 @@ void Scene::addSlots() {
   const auto buffer = [](const std::string& name) { return name.substr(0, name.find(", slot ")); };
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const bool is_beside = slots_[i].cta == own.cta && buffer(slots_[i].name) == buffer(own.name) && !slots_[i].fills.empty();
+    const bool is_beside =
+        slots_[i].cta == own.cta && buffer(slots_[i].name) == buffer(own.name) && !slots_[i].fills.empty();
     if (i == *place_slot_ || is_beside) shown.push_back(i);
   }
   // The slot itself, and its nearest neighbours.
@@ -389,7 +430,9 @@ void Scene::spoil(EventId at, const std::string& text) {
       const auto part = [&](Picture::Time from, Picture::Time to, bool is_spoilt) {
         from = std::max(from, span.from);
         to = std::min(to, span.to);
-        if (from < to) spans.push_back({from, to, is_spoilt ? SlotState::kStale : span.state, span.label, is_spoilt ? text : span.text});
+        if (from < to)
+          spans.push_back({from, to, is_spoilt ? SlotState::kStale : span.state, span.label,
+                           is_spoilt ? text : span.text});
       };
       part(span.from, column, false);
       part(column, column + 1, true);

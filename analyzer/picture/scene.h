@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a picture together from threads and chosen events: lanes, steps, operations in flight, phases of mbarriers, slots.
+// Puts a picture together from threads and chosen events: lanes, steps, operations in flight, phases of
+// mbarriers, slots.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ class Scene {
   Scene(const diagnose::Run& run, const machine::RunTrace& trace);
 
   // --- who, and what ---
-  /// Threads have lanes in the order in which they are added; the last of several is at the bottom. One that is there
-  /// already is not added again.
+  /// Threads have lanes in the order in which they are added; the last of several is at the bottom. One that
+  /// is there already is not added again.
   void addThread(Thread thread, const std::string& role);
   bool hasThread(Thread thread) const;
   /// An event that has to be seen, one of those that the finding is about.
@@ -59,8 +60,16 @@ class Scene {
   diagnose::Picture take() { return std::move(picture_); }
 
  private:
-  struct Actor { Thread thread; std::string role; };
-  struct End { Thread thread; std::string label, text; SourceStack stack; bool is_culprit; };
+  struct Actor {
+    Thread thread;
+    std::string role;
+  };
+  struct End {
+    Thread thread;
+    std::string label, text;
+    SourceStack stack;
+    bool is_culprit;
+  };
   using Key = std::tuple<machine::EventKind, std::uint32_t, std::uint64_t>;
 
   bool isOfAny(machine::EventId event) const;
@@ -84,21 +93,21 @@ class Scene {
   const machine::RunTrace& trace_;
   diagnose::Picture picture_;
   std::vector<Actor> actors_;
-  std::vector<Thread> threads_;              ///< of the actors
+  std::vector<Thread> threads_;  ///< of the actors
   std::vector<std::pair<machine::EventId, Thread>> culprits_;
   std::set<machine::EventId> musts_, optionals_;
   std::set<Key> keys_;
   std::vector<End> ends_;
   std::set<std::uint64_t> wanted_barriers_;  ///< addresses
   Columns columns_;
-  std::vector<std::uint32_t> lanes_;         ///< by actor
+  std::vector<std::uint32_t> lanes_;                      ///< by actor
   std::map<std::uint64_t, std::uint32_t> barrier_lanes_;  ///< by address
   std::map<machine::ActorId, std::uint64_t> addresses_;   ///< of mbarriers
   std::uint32_t copy_lane_ = 0, tensor_lane_ = 0;
   diagnose::Picture::Time end_column_ = 0;
   std::vector<SlotHistory> slots_;
   std::optional<std::size_t> place_slot_;
-  std::set<machine::EventId> touching_;      ///< the slot of the place
+  std::set<machine::EventId> touching_;  ///< the slot of the place
 };
 
 }  // namespace handoff::picture

@@ -28,10 +28,13 @@ std::vector<Picture::SlotSpan> slotSpans(const SlotHistory& history, const Colum
     add(fill.waited == 0 ? limit : columns.of(fill.waited), SlotState::kFilling, label,
         tile + (fill.is_copied ? ": the copy is on its way" : ": being stored"));
     if (fill.waited == 0) continue;
-    add(fill.first_read == 0 ? limit : columns.of(fill.first_read), SlotState::kReady, label, tile + ": complete, not yet read");
+    add(fill.first_read == 0 ? limit : columns.of(fill.first_read), SlotState::kReady, label,
+        tile + ": complete, not yet read");
     if (fill.first_read == 0) continue;
-    const Time over = fill.released > fill.last_read ? columns.of(fill.released) : columns.after(fill.last_read);
-    add(over, SlotState::kReading, label, tile + (fill.is_read_later ? ": being read, asynchronously" : ": being read"));
+    const Time over =
+        fill.released > fill.last_read ? columns.of(fill.released) : columns.after(fill.last_read);
+    add(over, SlotState::kReading, label,
+        tile + (fill.is_read_later ? ": being read, asynchronously" : ": being read"));
   }
   if (last < end) spans.push_back({last, end, SlotState::kFree, "", free(!history.fills.empty())});
   return spans;

@@ -15,11 +15,13 @@ struct Columns {
   std::vector<machine::EventId> events;
 
   diagnose::Picture::Time of(machine::EventId event) const {
-    return static_cast<diagnose::Picture::Time>(std::lower_bound(events.begin(), events.end(), event) - events.begin());
+    return static_cast<diagnose::Picture::Time>(std::lower_bound(events.begin(), events.end(), event) -
+                                                events.begin());
   }
   /// The first one that is wholly later.
   diagnose::Picture::Time after(machine::EventId event) const {
-    return static_cast<diagnose::Picture::Time>(std::upper_bound(events.begin(), events.end(), event) - events.begin());
+    return static_cast<diagnose::Picture::Time>(std::upper_bound(events.begin(), events.end(), event) -
+                                                events.begin());
   }
   bool has(machine::EventId event) const { return std::binary_search(events.begin(), events.end(), event); }
 };

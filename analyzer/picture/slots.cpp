@@ -31,21 +31,23 @@ bool overlaps(const Area& a, const Area& b) { return a.cta == b.cta && a.begin <
 
 class SlotReader {
  public:
-  SlotReader(const machine::Program& program, const machine::EventLog& log, const RunTrace& trace, const SlotQuestion& question)
+  SlotReader(const machine::Program& program, const machine::EventLog& log, const RunTrace& trace,
+             const SlotQuestion& question)
       : program_(program), log_(log), trace_(trace), question_(question) {}
 
   std::vector<SlotHistory> read() {
     findAreas();
     makeSlots();
     noteFirstWaits();
-    for (const RunTrace::Touch& touch : trace_.touches) forEachSlot(touch, [&](std::size_t slot) { note(slot, touch); });
+    for (const RunTrace::Touch& touch : trace_.touches)
+      forEachSlot(touch, [&](std::size_t slot) { note(slot, touch); });
     finish();
     return std::move(slots_);
   }
 
  private:
-  /// What belongs together: a cp.async group, whose parts all warps count alike, or the operations that one phase of an
-  /// mbarrier counts.
+  /// What belongs together: a cp.async group, whose parts all warps count alike, or the operations that one
+  /// phase of an mbarrier counts.
   using Key = std::tuple<std::uint32_t, EventKind, std::uint64_t, std::uint64_t>;
   struct Stretch {
     Key key;
@@ -72,9 +74,12 @@ class SlotReader {
   bool isOf(const RunTrace::Touch& touch, Use use) const {
     const EventKind kind = log_[touch.event].kind;
     switch (use) {
-      case Use::kFilled: return touch.is_write && machine::isCopy(kind);
-      case Use::kStored: return !touch.is_write && machine::isCopy(kind);
-      case Use::kMultiplied: return !touch.is_write && kind == EventKind::kMma;
+      case Use::kFilled:
+        return touch.is_write && machine::isCopy(kind);
+      case Use::kStored:
+        return !touch.is_write && machine::isCopy(kind);
+      case Use::kMultiplied:
+        return !touch.is_write && kind == EventKind::kMma;
     }
     return false;
   }
@@ -86,14 +91,17 @@ class SlotReader {
       addAreas(stretches(use));
     }
     if (question_.place) addPlace(*question_.place);
-    std::sort(areas_.begin(), areas_.end(), [](const Area& a, const Area& b) { return std::tie(a.cta, a.begin) < std::tie(b.cta, b.begin); });
+    std::sort(areas_.begin(), areas_.end(), [](const Area& a, const Area& b) {
+      return std::tie(a.cta, a.begin) < std::tie(b.cta, b.begin);
+    });
     if (areas_.size() > kMaxSlots) areas_.resize(kMaxSlots);
   }
 
   std::vector<Stretch> stretches(Use use) const {
     std::vector<Stretch> parts;
     for (const RunTrace::Touch& touch : trace_.touches)
-      if (isOf(touch, use)) parts.push_back({keyOf(touch), {touch.cta, touch.address, touch.address + touch.bytes}});
+      if (isOf(touch, use))
+        parts.push_back({keyOf(touch), {touch.cta, touch.address, touch.address + touch.bytes}});
     std::sort(parts.begin(), parts.end());
     parts = joined(parts, [](const Area& a, const Area& b) { return b.begin <= a.end; });
     std::vector<std::pair<std::uint32_t, std::uint64_t>> begins;
@@ -102,7 +110,8 @@ class SlotReader {
     // Rows with padding between them: nothing else is ever copied there.
     return joined(parts, [&](const Area& a, const Area& b) {
       const auto next = std::lower_bound(begins.begin(), begins.end(), std::pair(a.cta, a.end));
-      return next != begins.end() && *next == std::pair(b.cta, b.begin) && variableAt(a.begin) == variableAt(b.begin);
+      return next != begins.end() && *next == std::pair(b.cta, b.begin) &&
+             variableAt(a.begin) == variableAt(b.begin);
     });
   }
 
@@ -127,7 +136,8 @@ class SlotReader {
     });
     for (const Stretch& stretch : stretches) {
       const auto same = [&](const Area& area) { return overlaps(area, stretch.area); };
-      if (areas_.size() < 4 * kMaxSlots && std::none_of(areas_.begin(), areas_.end(), same)) areas_.push_back(stretch.area);
+      if (areas_.size() < 4 * kMaxSlots && std::none_of(areas_.begin(), areas_.end(), same))
+        areas_.push_back(stretch.area);
     }
   }
 
@@ -144,13 +154,16 @@ class SlotReader {
     areas_.push_back(wanted);
   }
 
-  const machine::SharedVariable* variableAt(std::uint64_t address) const { return program_.sharedAt(address); }
+  const machine::SharedVariable* variableAt(std::uint64_t address) const {
+    return program_.sharedAt(address);
+  }
 
   void makeSlots() {
     std::map<std::pair<std::uint32_t, std::string>, unsigned> counts, numbers;
     const auto buffer = [&](const Area& area) {
       const machine::SharedVariable* variable = variableAt(area.begin);
-      return std::pair(area.cta, variable != nullptr ? diagnose::variableName(variable->name) : std::string("shared memory"));
+      return std::pair(area.cta, variable != nullptr ? diagnose::variableName(variable->name)
+                                                     : std::string("shared memory"));
     };
     for (const Area& area : areas_) ++counts[buffer(area)];
     for (const Area& area : areas_) {
@@ -171,11 +184,14 @@ class SlotReader {
   }
 
   void noteFirstWaits() {
-    machine::matchWaits(log_, trace_, [&](EventId issue, EventId wait) {
-      if (question_.observer && log_[wait].warp != *question_.observer) return;
-      const auto [known, is_new] = first_wait_.try_emplace(issue, wait);
-      if (!is_new) known->second = std::min(known->second, wait);
-    }, [](EventId, std::uint32_t) {});
+    machine::matchWaits(
+        log_, trace_,
+        [&](EventId issue, EventId wait) {
+          if (question_.observer && log_[wait].warp != *question_.observer) return;
+          const auto [known, is_new] = first_wait_.try_emplace(issue, wait);
+          if (!is_new) known->second = std::min(known->second, wait);
+        },
+        [](EventId, std::uint32_t) {});
   }
 
   EventId firstWait(EventId issue) const {
@@ -188,8 +204,9 @@ class SlotReader {
     if (!touch.is_write) return noteRead(slot, touch);
     std::vector<Fill>& fills = slots_[slot].fills;
     const bool is_copy = machine::isCopy(kind);
-    const bool is_same = !fills.empty() && (is_copy ? fills.back().is_copied && keys_[slot].back() == keyOf(touch)
-                                                    : fills.back().first_read == 0);
+    const bool is_same =
+        !fills.empty() && (is_copy ? fills.back().is_copied && keys_[slot].back() == keyOf(touch)
+                                   : fills.back().first_read == 0);
     if (!is_same) {
       const Key key = is_copy ? keyOf(touch) : Key{touch.cta, kind, 0, touch.event};
       std::map<Key, std::uint32_t>& numbers = numbers_[{touch.cta, is_copy}];
@@ -204,7 +221,8 @@ class SlotReader {
     }
     Fill& fill = fills.back();
     if (!fill.is_copied) fill.waited = touch.event;
-    if (fill.is_copied && is_copy && (issues_[slot].back().empty() || issues_[slot].back().back() != touch.event))
+    if (fill.is_copied && is_copy &&
+        (issues_[slot].back().empty() || issues_[slot].back().back() != touch.event))
       issues_[slot].back().push_back(touch.event);
     const bool is_own = question_.observer && log_[touch.event].warp == *question_.observer;
     if (is_own && fill.own_issue == 0) fill.own_issue = touch.event;
@@ -225,7 +243,8 @@ class SlotReader {
     fill.released = std::max(fill.released, over);
   }
 
-  // The last of the waits, as far as they come before the first use: other warps may wait for their parts later on.
+  // The last of the waits, as far as they come before the first use: other warps may wait for their parts
+  // later on.
   void finish() {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       for (std::size_t i = 0; i < slots_[slot].fills.size(); ++i) {
@@ -249,16 +268,17 @@ class SlotReader {
   const SlotQuestion& question_;
   std::vector<Area> areas_;
   std::vector<SlotHistory> slots_;
-  std::vector<std::vector<Key>> keys_;                    ///< by slot and fill
-  std::vector<std::vector<std::vector<EventId>>> issues_; ///< by slot and fill
-  std::map<std::pair<std::uint32_t, bool>, std::map<Key, std::uint32_t>> numbers_;  ///< by CTA, and whether it is copied
+  std::vector<std::vector<Key>> keys_;                     ///< by slot and fill
+  std::vector<std::vector<std::vector<EventId>>> issues_;  ///< by slot and fill
+  std::map<std::pair<std::uint32_t, bool>, std::map<Key, std::uint32_t>>
+      numbers_;  ///< by CTA, and whether it is copied
   std::unordered_map<EventId, EventId> first_wait_;
 };
 
 }  // namespace
 
-std::vector<SlotHistory> slotsOf(const machine::Program& program, const machine::EventLog& log, const RunTrace& trace,
-                                 const SlotQuestion& question) {
+std::vector<SlotHistory> slotsOf(const machine::Program& program, const machine::EventLog& log,
+                                 const RunTrace& trace, const SlotQuestion& question) {
   return SlotReader(program, log, trace, question).read();
 }
 
@@ -267,10 +287,11 @@ std::optional<std::uint16_t> lowestReader(const std::vector<SlotHistory>& slots,
   std::optional<std::uint16_t> lowest;
   for (const RunTrace::Touch& touch : trace.touches) {
     const Event& event = log[touch.event];
-    if (touch.is_write || touch.cta != 0 || machine::isCopy(event.kind) || (lowest && event.warp >= *lowest)) continue;
+    if (touch.is_write || touch.cta != 0 || machine::isCopy(event.kind) || (lowest && event.warp >= *lowest))
+      continue;
     for (const SlotHistory& slot : slots)
-      if (slot.cta == 0 && !slot.fills.empty() && slot.fills.front().issued < touch.event && touch.address >= slot.begin &&
-          touch.address < slot.end)
+      if (slot.cta == 0 && !slot.fills.empty() && slot.fills.front().issued < touch.event &&
+          touch.address >= slot.begin && touch.address < slot.end)
         lowest = event.warp;
   }
   return lowest;

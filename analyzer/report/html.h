@@ -20,6 +20,7 @@ struct HtmlOptions {
 };
 
 /// The same report gives the same bytes, unless times are shown.
-std::string renderHtml(const Report& report, const Paths& paths, SourceLines& sources, const HtmlOptions& options);
+std::string renderHtml(const Report& report, const Paths& paths, SourceLines& sources,
+                       const HtmlOptions& options);
 
 }  // namespace handoff::report

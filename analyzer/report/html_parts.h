@@ -17,9 +17,10 @@ std::string htmlFact(std::string_view name, std::string_view value);
 std::string htmlPlace(const SourcePos& pos, const Paths& paths);
 std::string plural(std::uint64_t count, std::string_view noun);
 
-/// One finding with its source, picture, steps, witness and repair. `elsewhere`: where else it occurs; `number`: within the page.
-std::string renderFindingHtml(const diagnose::Finding& finding, std::string_view elsewhere, const std::string& id,
-                              const Paths& paths, SourceLines& sources);
+/// One finding with its source, picture, steps, witness and repair. `elsewhere`: where else it occurs;
+/// `number`: within the page.
+std::string renderFindingHtml(const diagnose::Finding& finding, std::string_view elsewhere,
+                              const std::string& id, const Paths& paths, SourceLines& sources);
 
 /// A picture with its legend and notes.
 std::string renderFigure(const diagnose::Picture& picture, std::string_view label, std::string_view caption);

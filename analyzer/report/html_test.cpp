@@ -35,7 +35,8 @@ Report oneFinding() {
 
 std::string render(const Report& report, bool show_stats = false) {
   SourceLines sources;
-  return renderHtml(report, Paths("/work", {}), sources, {"1.2.3", show_stats, [](std::string_view) { return "# page of <rule>"; }});
+  return renderHtml(report, Paths("/work", {}), sources,
+                    {"1.2.3", show_stats, [](std::string_view) { return "# page of <rule>"; }});
 }
 
 TEST(Html, EscapesWhatComesFromTheInput) {
@@ -48,7 +49,8 @@ TEST(Html, EscapesWhatComesFromTheInput) {
 
 TEST(Html, NeedsNoNetwork) {
   const std::string page = render(oneFinding());
-  for (const char* word : {" src=", "@import", "url(http", "<link"}) EXPECT_THAT(page, Not(HasSubstr(word))) << word;
+  for (const char* word : {" src=", "@import", "url(http", "<link"})
+    EXPECT_THAT(page, Not(HasSubstr(word))) << word;
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
@@ -66,8 +68,9 @@ TEST(Html, PictureHasItsSteps) {
   diagnose::Picture picture;
   picture.end = 2;
   picture.lanes = {{diagnose::Picture::LaneKind::kThread, "thread (1,0,0)", "reads"}};
-  picture.marks = {{0, 0, diagnose::Picture::Mark::Kind::kIssue, "cp.async", "thread (1,0,0) copies", {}, true},
-                   {0, 1, diagnose::Picture::Mark::Kind::kAccess, "read", "thread (1,0,0) reads <x>", {}, true}};
+  picture.marks = {
+      {0, 0, diagnose::Picture::Mark::Kind::kIssue, "cp.async", "thread (1,0,0) copies", {}, true},
+      {0, 1, diagnose::Picture::Mark::Kind::kAccess, "read", "thread (1,0,0) reads <x>", {}, true}};
   picture.edges = {{diagnose::Picture::Edge::Kind::kMissing, {0, 0}, {0, 1}, "no wait"}};
   report.files[0].kernels[0].findings[0].picture = std::make_shared<const diagnose::Picture>(picture);
   const std::string page = render(report);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column is as wide as its widest label, so that labels never meet. Labels stand away from the lanes in the middle, where
-// the arrows are.
+// A column is as wide as its widest label, so that labels never meet. Labels stand away from the lanes in the
+// middle, where the arrows are.
 #include "analyzer/report/picture_svg.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
+#include "analyzer/report/picture_classes.h"
 #include "analyzer/report/svg.h"
 
 namespace handoff::report {
@@ -33,41 +33,6 @@ std::vector<std::string> linesOf(const std::string& label) {
   return lines;
 }
 
-std::string_view stateClass(Picture::SlotState state) {
-  switch (state) {
-    case Picture::SlotState::kFree: return "slot free";
-    case Picture::SlotState::kFilling: return "slot filling";
-    case Picture::SlotState::kReady: return "slot ready";
-    case Picture::SlotState::kReading: return "slot reading";
-    case Picture::SlotState::kStale: return "slot stale";
-  }
-  return "";
-}
-
-std::string_view edgeClass(Picture::Edge::Kind kind) {
-  switch (kind) {
-    case Picture::Edge::Kind::kIssue: return "issue";
-    case Picture::Edge::Kind::kCompletion: return "completion";
-    case Picture::Edge::Kind::kArrival: return "arrival";
-    case Picture::Edge::Kind::kBarrier: return "barrier";
-    case Picture::Edge::Kind::kMissing: return "missing";
-  }
-  return "";
-}
-
-std::string_view markClass(Picture::Mark::Kind kind) {
-  switch (kind) {
-    case Picture::Mark::Kind::kIssue: return "issue";
-    case Picture::Mark::Kind::kCommit: return "commit";
-    case Picture::Mark::Kind::kWait: return "wait";
-    case Picture::Mark::Kind::kBarrier: return "barrier";
-    case Picture::Mark::Kind::kArrive: return "arrival";
-    case Picture::Mark::Kind::kAccess: return "access";
-    case Picture::Mark::Kind::kOther: return "other";
-  }
-  return "";
-}
-
 /// Where a lane lies.
 struct Row {
   double top = 0, axis = 0, bottom = 0;
@@ -78,7 +43,10 @@ struct Row {
 class Drawing {
  public:
   Drawing(const Picture& picture, std::string_view label)
-      : picture_(picture), is_compact_(!picture.phases.empty()), width_(layOut()), svg_(width_, height_, label) {}
+      : picture_(picture),
+        is_compact_(!picture.phases.empty()),
+        width_(layOut()),
+        svg_(width_, height_, label) {}
 
   std::string draw() {
     drawColumns();
@@ -90,7 +58,8 @@ class Drawing {
     for (std::size_t slot = 0; slot < picture_.slots.size(); ++slot) drawSlot(slot);
     for (const Picture::Edge& edge : picture_.edges)
       if (edge.kind != Picture::Edge::Kind::kMissing) drawEdge(edge);
-    for (std::size_t i = 0; i < picture_.marks.size(); ++i) is_compact_ ? drawTick(picture_.marks[i]) : drawMark(i);
+    for (std::size_t i = 0; i < picture_.marks.size(); ++i)
+      is_compact_ ? drawTick(picture_.marks[i]) : drawMark(i);
     for (const Picture::Edge& edge : picture_.edges)
       if (edge.kind == Picture::Edge::Kind::kMissing) drawMissing(edge);
     return svg_.take();
@@ -122,11 +91,13 @@ class Drawing {
   void setColumns() {
     std::vector<double> widths(picture_.end, kMinColumn);
     if (is_compact_) {
-      const double width = std::clamp(kCompactColumns / std::max(1.0, double(picture_.end)), kCompactMin, kCompactMax);
+      const double width =
+          std::clamp(kCompactColumns / std::max(1.0, double(picture_.end)), kCompactMin, kCompactMax);
       std::fill(widths.begin(), widths.end(), width);
     } else {
       for (const Picture::Mark& mark : picture_.marks)
-        for (const std::string& line : linesOf(mark.label)) widths[mark.at] = std::max(widths[mark.at], textWidth(line) + 10);
+        for (const std::string& line : linesOf(mark.label))
+          widths[mark.at] = std::max(widths[mark.at], textWidth(line) + 10);
     }
     double x = kNames;
     if (!is_compact_) stretch(widths);
@@ -139,7 +110,8 @@ class Drawing {
     }
     right_ = x;
     for (const Picture::Edge& edge : picture_.edges)
-      if (edge.kind == Picture::Edge::Kind::kMissing) right_ = std::max(right_, kNames + wordsWidth(edge.text));
+      if (edge.kind == Picture::Edge::Kind::kMissing)
+        right_ = std::max(right_, kNames + wordsWidth(edge.text));
     rights_.back() = std::max(rights_.back(), lefts_.back());
   }
 
@@ -205,11 +177,14 @@ class Drawing {
   // Room for the words on the missing arrow, beside the lane that it leads to.
   bool needsBand(std::size_t lane, bool below) const {
     return std::any_of(picture_.edges.begin(), picture_.edges.end(), [&](const Picture::Edge& edge) {
-      return edge.kind == Picture::Edge::Kind::kMissing && edge.to.lane == lane && below == (edge.from.lane >= edge.to.lane);
+      return edge.kind == Picture::Edge::Kind::kMissing && edge.to.lane == lane &&
+             below == (edge.from.lane >= edge.to.lane);
     });
   }
 
-  double spanY(std::size_t span) const { return rows_[picture_.spans[span].lane].first_bar + kBarPitch * static_cast<double>(packed_[span]); }
+  double spanY(std::size_t span) const {
+    return rows_[picture_.spans[span].lane].first_bar + kBarPitch * static_cast<double>(packed_[span]);
+  }
 
   /// Where an arrow meets a lane: a step's dot, or the bar that is the nearest to the other end.
   double laneY(Picture::Point point, bool from_above) const {
@@ -231,8 +206,12 @@ class Drawing {
     if (is_compact_) return;
     for (std::size_t i = 0; i < picture_.marks.size(); ++i) {
       const Picture::Time at = picture_.marks[i].at;
-      svg_.element("rect", {{"x", left(at)}, {"y", kMargin / 2}, {"width", rights_[at] - left(at)}, {"height", height_ - kMargin},
-                            {"class", "column"}, {"data-step", double(i + 1)}});
+      svg_.element("rect", {{"x", left(at)},
+                            {"y", kMargin / 2},
+                            {"width", rights_[at] - left(at)},
+                            {"height", height_ - kMargin},
+                            {"class", "column"},
+                            {"data-step", double(i + 1)}});
     }
   }
 
@@ -286,7 +265,8 @@ class Drawing {
       if (span.is_open) css += " open";
       const double y = spanY(i);
       svg_.rect(from, y, to - from - (is_phase ? 1 : 0), kBar, css, span.text);
-      if (textWidth(span.label) + 10 <= to - from) svg_.text(from + 6, y + 12, span.label, {{"class", "on-bar"}});
+      if (textWidth(span.label) + 10 <= to - from)
+        svg_.text(from + 6, y + 12, span.label, {{"class", "on-bar"}});
     }
   }
 
@@ -312,7 +292,9 @@ class Drawing {
     for (Picture::Time at = 0; at < picture_.end; ++at) {
       const std::size_t count = usedAt(at);
       const double height = kCount * static_cast<double>(count);
-      if (count != 0) svg_.rect(left(at), base - height, rights_[at] - left(at), height, "count", std::to_string(count) + " in use");
+      if (count != 0)
+        svg_.rect(left(at), base - height, rights_[at] - left(at), height, "count",
+                  std::to_string(count) + " in use");
     }
   }
 
@@ -334,7 +316,8 @@ class Drawing {
     const bool is_down = edge.to.lane >= edge.from.lane;
     const double x1 = center(edge.from.at), x2 = center(edge.to.at);
     double y1 = laneY(edge.from, !is_down), y2 = laneY(edge.to, is_down);
-    const bool from_dot = picture_.lanes[edge.from.lane].kind == Kind::kThread, to_dot = picture_.lanes[edge.to.lane].kind == Kind::kThread;
+    const bool from_dot = picture_.lanes[edge.from.lane].kind == Kind::kThread,
+               to_dot = picture_.lanes[edge.to.lane].kind == Kind::kThread;
     if (from_dot) y1 += is_down ? kDot : -kDot;
     if (edge.kind == Picture::Edge::Kind::kBarrier && !edge.text.empty()) {
       if (to_dot) y2 += is_down ? -kDot : kDot;
@@ -357,13 +340,16 @@ class Drawing {
     const double band = is_down ? target.top - kBand / 2 : target.bottom + kBand / 2;
     svg_.open("g", {{"class", "missing-edge"}});
     if (is_same) {
-      svg_.element("path", {{"d", "M" + Svg::Value(x1).text() + " " + Svg::Value(target.axis + kDot).text() + " V" + Svg::Value(target.bottom + 3).text() +
-                                      " H" + Svg::Value(x2).text()}, {"class", "missing edge"}});
+      svg_.element("path",
+                   {{"d", "M" + Svg::Value(x1).text() + " " + Svg::Value(target.axis + kDot).text() + " V" +
+                              Svg::Value(target.bottom + 3).text() + " H" + Svg::Value(x2).text()},
+                    {"class", "missing edge"}});
       svg_.arrow(x2, target.bottom + 3, x2, target.axis, "missing", kDot + 1);
     } else {
       svg_.arrow(x1, y1, x2, target.axis, "missing", kDot + 1);
     }
-    const double part = is_down ? (band - y1) / std::max(1.0, target.axis - y1) : (y1 - band) / std::max(1.0, y1 - target.axis);
+    const double part = is_down ? (band - y1) / std::max(1.0, target.axis - y1)
+                                : (y1 - band) / std::max(1.0, y1 - target.axis);
     const double at = is_same ? (x1 + x2) / 2 : x1 + (x2 - x1) * std::clamp(part, 0.0, 1.0);
     drawWords(at, band, edge.text);
     svg_.close("g");
@@ -379,7 +365,12 @@ class Drawing {
   }
 
   void drawTick(const Picture::Mark& mark) {
-    svg_.element("circle", {{"cx", left(mark.at)}, {"cy", rows_[mark.lane].axis}, {"r", kTick}, {"class", "dot " + std::string(markClass(mark.kind))}}, mark.text);
+    svg_.element("circle",
+                 {{"cx", left(mark.at)},
+                  {"cy", rows_[mark.lane].axis},
+                  {"r", kTick},
+                  {"class", "dot " + std::string(markClass(mark.kind))}},
+                 mark.text);
   }
 
   void drawMark(std::size_t index) {
@@ -387,11 +378,16 @@ class Drawing {
     const Row& row = rows_[mark.lane];
     const double x = center(mark.at);
     const std::string number = std::to_string(index + 1);
-    svg_.open("g", {{"class", std::string("step ") + (mark.is_culprit ? "culprit" : "")}, {"data-step", number}});
-    svg_.element("circle", {{"cx", x}, {"cy", row.axis}, {"r", kDot}, {"class", "dot " + std::string(markClass(mark.kind))}}, mark.text);
+    svg_.open("g",
+              {{"class", std::string("step ") + (mark.is_culprit ? "culprit" : "")}, {"data-step", number}});
+    svg_.element(
+        "circle",
+        {{"cx", x}, {"cy", row.axis}, {"r", kDot}, {"class", "dot " + std::string(markClass(mark.kind))}},
+        mark.text);
     svg_.text(x, row.axis + 4, number, {{"class", "number middle"}});
     const std::vector<std::string> lines = linesOf(mark.label);
-    double y = row.has_labels_above ? row.axis - kDot - 6 - kLine * static_cast<double>(lines.size() - 1) : row.axis + kDot + kLine;
+    double y = row.has_labels_above ? row.axis - kDot - 6 - kLine * static_cast<double>(lines.size() - 1)
+                                    : row.axis + kDot + kLine;
     for (const std::string& line : lines) {
       svg_.text(x, y, line, {{"class", "label middle"}});
       y += kLine;
@@ -400,44 +396,19 @@ class Drawing {
   }
 
   const Picture& picture_;
-  const bool is_compact_;    ///< a whole kernel: many narrow columns, and no words in them
+  const bool is_compact_;  ///< a whole kernel: many narrow columns, and no words in them
   std::vector<double> lefts_, rights_;
   double right_ = 0, height_ = 0, slots_top_ = 0, count_top_ = 0;
   std::vector<Row> rows_;
   std::vector<std::size_t> packed_, heights_;
-  const double width_;       ///< of the drawing; after all that its layout sets
+  const double width_;  ///< of the drawing; after all that its layout sets
   Svg svg_;
 };
 
 }  // namespace
 
-std::string drawPicture(const Picture& picture, std::string_view label) { return Drawing(picture, label).draw(); }
-
-std::string legendOf(const Picture& picture) {
-  std::string items;
-  const auto add = [&](std::string_view css, std::string_view text) {
-    items += "<li><svg width=\"26\" height=\"14\" aria-hidden=\"true\">" + std::string(css) + "</svg>" + std::string(text) + "</li>";
-  };
-  const auto state = [](std::string_view css) { return "<rect x=\"1\" y=\"1\" width=\"24\" height=\"12\" rx=\"2\" class=\"" + std::string(css) + "\"/>"; };
-  const auto edge = [](std::string_view css) { return "<line x1=\"2\" y1=\"7\" x2=\"24\" y2=\"7\" class=\"" + std::string(css) + " edge\"/>"; };
-  std::set<Picture::SlotState> states;
-  for (const Picture::Slot& slot : picture.slots)
-    for (const Picture::SlotSpan& span : slot.spans) states.insert(span.state);
-  static constexpr std::pair<Picture::SlotState, std::string_view> kStates[] = {
-      {Picture::SlotState::kFree, "free"},           {Picture::SlotState::kFilling, "being filled"},
-      {Picture::SlotState::kReady, "full, not read"}, {Picture::SlotState::kReading, "being read"},
-      {Picture::SlotState::kStale, "used out of turn"}};
-  for (const auto& [known, text] : kStates)
-    if (states.contains(known)) add(state(stateClass(known)), text);
-  std::set<Picture::Edge::Kind> edges;
-  for (const Picture::Edge& one : picture.edges) edges.insert(one.kind);
-  static constexpr std::pair<Picture::Edge::Kind, std::string_view> kEdges[] = {
-      {Picture::Edge::Kind::kIssue, "issues"},          {Picture::Edge::Kind::kCompletion, "lets a wait go on"},
-      {Picture::Edge::Kind::kArrival, "arrives"},       {Picture::Edge::Kind::kBarrier, "barrier: each waits for the other"},
-      {Picture::Edge::Kind::kMissing, "the order that is missing"}};
-  for (const auto& [known, text] : kEdges)
-    if (edges.contains(known)) add(edge(edgeClass(known)), text);
-  return "<ul class=\"legend\">" + items + "</ul>\n";
+std::string drawPicture(const Picture& picture, std::string_view label) {
+  return Drawing(picture, label).draw();
 }
 
 }  // namespace handoff::report

@@ -9,7 +9,8 @@
 
 namespace handoff::report {
 
-/// Steps carry data-step, their number from 1, for whoever links them with a list. `label` is what a screen reader says.
+/// Steps carry data-step, their number from 1, for whoever links them with a list. `label` is what a screen
+/// reader says.
 std::string drawPicture(const diagnose::Picture& picture, std::string_view label);
 
 /// The states and arrows that occur, explained: HTML.

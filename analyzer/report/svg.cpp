@@ -18,13 +18,20 @@ std::string escapeMarkup(std::string_view text) {
   std::string result;
   for (const char c : valid) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else if (c == '"') result += "&quot;";
-    else if (c == '\'') result += "&#39;";
-    else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) result += "\xef\xbf\xbd";  // not allowed in markup
-    else result += c;
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '"')
+      result += "&quot;";
+    else if (c == '\'')
+      result += "&#39;";
+    else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f)
+      result += "\xef\xbf\xbd";  // not allowed in markup
+    else
+      result += c;
   }
   return result;
 }
@@ -37,13 +44,19 @@ Svg::Value::Value(double number) {
 }
 
 Svg::Svg(double width, double height, std::string_view label) {
-  open("svg", {{"xmlns", "http://www.w3.org/2000/svg"}, {"viewBox", "0 0 " + Value(width).text() + " " + Value(height).text()},
-               {"width", width}, {"height", height}, {"role", "img"}, {"aria-label", std::string(label)}, {"class", "picture"}});
+  open("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
+               {"viewBox", "0 0 " + Value(width).text() + " " + Value(height).text()},
+               {"width", width},
+               {"height", height},
+               {"role", "img"},
+               {"aria-label", std::string(label)},
+               {"class", "picture"}});
 }
 
 void Svg::begin(std::string_view name, Attributes attributes) {
   text_ += "<" + std::string(name);
-  for (const auto& [key, value] : attributes) text_ += " " + std::string(key) + "=\"" + escapeMarkup(value.text()) + "\"";
+  for (const auto& [key, value] : attributes)
+    text_ += " " + std::string(key) + "=\"" + escapeMarkup(value.text()) + "\"";
 }
 
 void Svg::open(std::string_view name, Attributes attributes) {
@@ -64,7 +77,8 @@ void Svg::element(std::string_view name, Attributes attributes, std::string_view
 
 void Svg::text(double x, double y, std::string_view text, Attributes attributes) {
   begin("text", {{"x", x}, {"y", y}});
-  for (const auto& [key, value] : attributes) text_ += " " + std::string(key) + "=\"" + escapeMarkup(value.text()) + "\"";
+  for (const auto& [key, value] : attributes)
+    text_ += " " + std::string(key) + "=\"" + escapeMarkup(value.text()) + "\"";
   text_ += ">" + escapeMarkup(text) + "</text>\n";
 }
 
@@ -72,8 +86,16 @@ void Svg::line(double x1, double y1, double x2, double y2, std::string_view css_
   element("line", {{"x1", x1}, {"y1", y1}, {"x2", x2}, {"y2", y2}, {"class", std::string(css_class)}});
 }
 
-void Svg::rect(double x, double y, double width, double height, std::string_view css_class, std::string_view tooltip) {
-  element("rect", {{"x", x}, {"y", y}, {"width", width}, {"height", height}, {"rx", 2.0}, {"class", std::string(css_class)}}, tooltip);
+void Svg::rect(double x, double y, double width, double height, std::string_view css_class,
+               std::string_view tooltip) {
+  element("rect",
+          {{"x", x},
+           {"y", y},
+           {"width", width},
+           {"height", height},
+           {"rx", 2.0},
+           {"class", std::string(css_class)}},
+          tooltip);
 }
 
 void Svg::arrow(double x1, double y1, double x2, double y2, std::string_view css_class, double gap) {
@@ -85,7 +107,8 @@ void Svg::arrow(double x1, double y1, double x2, double y2, std::string_view css
   const double base_x = tip_x - dx * kHead, base_y = tip_y - dy * kHead;
   line(x1, y1, base_x, base_y, std::string(css_class) + " edge");
   const auto point = [](double x, double y) { return Value(x).text() + "," + Value(y).text() + " "; };
-  element("polygon", {{"points", point(tip_x, tip_y) + point(base_x - dy * kHalf, base_y + dx * kHalf) + point(base_x + dy * kHalf, base_y - dx * kHalf)},
+  element("polygon", {{"points", point(tip_x, tip_y) + point(base_x - dy * kHalf, base_y + dx * kHalf) +
+                                     point(base_x + dy * kHalf, base_y - dx * kHalf)},
                       {"class", std::string(css_class) + " head"}});
 }
 
@@ -96,10 +119,14 @@ std::string Svg::take() {
 
 std::string_view svgDefinitions() {
   return "<svg width=\"0\" height=\"0\" class=\"definitions\" aria-hidden=\"true\"><defs>"
-         "<pattern id=\"filling\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-         "<rect width=\"6\" height=\"6\" class=\"ground\"/><rect width=\"2\" height=\"6\" class=\"stripe\"/></pattern>"
-         "<pattern id=\"stale\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">"
-         "<rect width=\"5\" height=\"5\" class=\"stale-ground\"/><rect width=\"2\" height=\"5\" class=\"stale-stripe\"/></pattern>"
+         "<pattern id=\"filling\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+         "patternTransform=\"rotate(45)\">"
+         "<rect width=\"6\" height=\"6\" class=\"ground\"/><rect width=\"2\" height=\"6\" "
+         "class=\"stripe\"/></pattern>"
+         "<pattern id=\"stale\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+         "patternTransform=\"rotate(-45)\">"
+         "<rect width=\"5\" height=\"5\" class=\"stale-ground\"/><rect width=\"2\" height=\"5\" "
+         "class=\"stale-stripe\"/></pattern>"
          "</defs></svg>\n";
 }
 
@@ -110,10 +137,14 @@ double textWidth(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte & 0xc0) == 0x80) continue;  // goes on with the character before
-    if (byte >= 0xc0) width += 11;
-    else if (std::string_view("iljtfr.,:;'|!()[] ").find(c) != std::string_view::npos) width += 4.4;
-    else if (std::string_view("mwMW@%").find(c) != std::string_view::npos) width += 10.2;
-    else width += c >= 'A' && c <= 'Z' ? 8.2 : 6.9;
+    if (byte >= 0xc0)
+      width += 11;
+    else if (std::string_view("iljtfr.,:;'|!()[] ").find(c) != std::string_view::npos)
+      width += 4.4;
+    else if (std::string_view("mwMW@%").find(c) != std::string_view::npos)
+      width += 10.2;
+    else
+      width += c >= 'A' && c <= 'Z' ? 8.2 : 6.9;
   }
   return width;
 }

@@ -17,9 +17,9 @@ class Svg {
   /// The value of an attribute: text, or a number with at most one decimal place.
   class Value {
    public:
-    Value(const char* text) : text_(text) {}                 // NOLINT(google-explicit-constructor)
-    Value(std::string text) : text_(std::move(text)) {}      // NOLINT(google-explicit-constructor)
-    Value(double number);                                    // NOLINT(google-explicit-constructor)
+    Value(const char* text) : text_(text) {}             // NOLINT(google-explicit-constructor)
+    Value(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+    Value(double number);                                // NOLINT(google-explicit-constructor)
     const std::string& text() const { return text_; }
 
    private:
@@ -36,7 +36,8 @@ class Svg {
   void element(std::string_view name, Attributes attributes, std::string_view tooltip = "");
   void text(double x, double y, std::string_view text, Attributes attributes = {});
   void line(double x1, double y1, double x2, double y2, std::string_view css_class);
-  void rect(double x, double y, double width, double height, std::string_view css_class, std::string_view tooltip = "");
+  void rect(double x, double y, double width, double height, std::string_view css_class,
+            std::string_view tooltip = "");
   /// A straight arrow that ends `gap` before its target.
   void arrow(double x1, double y1, double x2, double y2, std::string_view css_class, double gap);
 

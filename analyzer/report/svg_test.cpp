@@ -15,7 +15,10 @@ TEST(EscapeMarkup, NoMarkupIsLeft) {
 }
 
 TEST(EscapeMarkup, TextIsValidUtf8WithoutControls) {
-  EXPECT_EQ(escapeMarkup("a\x01" "b\n"), "a\xef\xbf\xbd" "b\n");
+  EXPECT_EQ(escapeMarkup("a\x01"
+                         "b\n"),
+            "a\xef\xbf\xbd"
+            "b\n");
   EXPECT_EQ(escapeMarkup("\xc3\xa4"), "\xc3\xa4");
   EXPECT_THAT(escapeMarkup("\xff"), Not(HasSubstr("\xff")));
 }

@@ -39,15 +39,19 @@ std::string findBrowser() {
   return "";
 }
 
-Browser::Seen Browser::play(const std::string& page, const std::string& script, const std::string& options) const {
+Browser::Seen Browser::play(const std::string& page, const std::string& script,
+                            const std::string& options) const {
   // Whatever the page would fetch is noted, as resources that the browser timed.
-  std::ofstream(folder_ / "page.html") << page
-      << "<script>document.documentElement.dataset.result = JSON.stringify((() => {" + script + "})());</script>\n";
+  std::ofstream(folder_ / "page.html")
+      << page
+      << "<script>document.documentElement.dataset.result = JSON.stringify((() => {" + script +
+             "})());</script>\n";
   const std::string out = (folder_ / "out").string(), log = (folder_ / "log").string();
   const std::string command = "HOME='" + folder_.string() + "' timeout 90 '" + program_ +
-                              "' --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr --user-data-dir='" +
-                              folder_.string() + "/profile' " + options + " --dump-dom 'file://" + folder_.string() + "/page.html' >'" +
-                              out + "' 2>'" + log + "' </dev/null";
+                              "' --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
+                              "--enable-logging=stderr --user-data-dir='" +
+                              folder_.string() + "/profile' " + options + " --dump-dom 'file://" +
+                              folder_.string() + "/page.html' >'" + out + "' 2>'" + log + "' </dev/null";
   const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
   Seen seen{"", consoleOf(readAll(log))};
@@ -55,7 +59,8 @@ Browser::Seen Browser::play(const std::string& page, const std::string& script, 
   const std::size_t at = dom.find(mark);
   if (at == std::string::npos) return {"no result in: " + dom.substr(0, 2000), seen.console};
   seen.result = dom.substr(at + mark.size(), dom.find('"', at + mark.size()) - at - mark.size());
-  for (std::size_t quote = 0; (quote = seen.result.find("&quot;", quote)) != std::string::npos;) seen.result.replace(quote, 6, "'");
+  for (std::size_t quote = 0; (quote = seen.result.find("&quot;", quote)) != std::string::npos;)
+    seen.result.replace(quote, 6, "'");
   return seen;
 }
 

@@ -13,12 +13,13 @@ std::string findBrowser();
 class Browser {
  public:
   struct Seen {
-    std::string result;    ///< what the script returned, as JSON with ' instead of "
-    std::string console;   ///< errors of the page, and what it asked the network for; empty: none
+    std::string result;   ///< what the script returned, as JSON with ' instead of "
+    std::string console;  ///< errors of the page, and what it asked the network for; empty: none
   };
 
   /// Works in `folder`, which has to exist.
-  Browser(std::string program, std::filesystem::path folder) : program_(std::move(program)), folder_(std::move(folder)) {}
+  Browser(std::string program, std::filesystem::path folder)
+      : program_(std::move(program)), folder_(std::move(folder)) {}
 
   /// Loads the page with the script behind it, as the body of a function.
   Seen play(const std::string& page, const std::string& script, const std::string& options = "") const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `handoff check --format=html` in headless Chromium: what is there, that nothing overlaps, that nothing is fetched.
+// `handoff check --format=html` in headless Chromium: what is there, that nothing overlaps, that nothing is
+// fetched.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -51,16 +52,23 @@ class HtmlPage : public testing::Test {
   /// The page of a run over these inputs.
   std::string pageOf(const std::string& arguments) {
     const std::string file = (folder_ / "report.html").string();
-    const CommandResult done = runHandoff("check --format=html --output='" + file + "' " + arguments, repositoryRoot().string());
+    const CommandResult done =
+        runHandoff("check --format=html --output='" + file + "' " + arguments, repositoryRoot().string());
     EXPECT_LT(done.exit_code, 2) << done.err;
     std::ifstream stream(file);
     return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   }
 
   /// What the script says of the page, which may neither complain nor fetch anything.
-  std::string play(const std::string& page, const std::string& script, const std::string& options = "--window-size=1280,900") {
+  std::string play(const std::string& page, const std::string& script,
+                   const std::string& options = "--window-size=1280,900") {
     const Browser browser(browser_, folder_);
-    const Browser::Seen seen = browser.play(page, "const fetched = performance.getEntriesByType('resource').length; if (fetched) return 'fetched ' + fetched;" + script, options);
+    const Browser::Seen seen =
+        browser.play(page,
+                     "const fetched = performance.getEntriesByType('resource').length; if (fetched) return "
+                     "'fetched ' + fetched;" +
+                         script,
+                     options);
     EXPECT_EQ(seen.console, "");
     return seen.result;
   }
@@ -76,7 +84,8 @@ TEST_F(HtmlPage, ShowsAFindingWithItsMissingEdge) {
       "const f = document.querySelector('.finding');"
       "return [f.querySelectorAll('tr.culprit').length > 1, f.querySelectorAll('svg .missing.head').length,"
       " f.querySelector('svg .missing-words').textContent, f.querySelectorAll('.steps li').length > 3,"
-      " f.querySelector('.diff .add').textContent, document.getElementById('rule-barrier-only-handoff').querySelector('pre') !== null];";
+      " f.querySelector('.diff .add').textContent, "
+      "document.getElementById('rule-barrier-only-handoff').querySelector('pre') !== null];";
   EXPECT_EQ(play(pageOf(kRowExchange), script),
             "[true,1,'no cp.async.wait_group covers group 0: a barrier completes no copy',true,"
             "'+     asm volatile(&#39;cp.async.wait_all;&#39; ::: &#39;memory&#39;);',true]");
@@ -86,23 +95,27 @@ TEST_F(HtmlPage, StepsAreLinkedWithThePicture) {
   const std::string script =
       "const box = document.querySelector('[data-steps]');"
       "box.querySelector('.steps li[data-step=\"2\"]').focus();"
-      "return [...box.querySelectorAll('.lit')].map((e) => e.dataset.step).filter((s) => s !== '2').concat(box.querySelectorAll('svg .lit').length > 1);";
+      "return [...box.querySelectorAll('.lit')].map((e) => e.dataset.step).filter((s) => s !== "
+      "'2').concat(box.querySelectorAll('svg .lit').length > 1);";
   EXPECT_EQ(play(pageOf(kRowExchange), script), "[true]");
 }
 
 TEST_F(HtmlPage, FiltersByVerdict) {
   const std::string script =
       "document.querySelector('.filters [data-verdict=violation]').click();"
-      "const shown = [...document.querySelectorAll('table.index tr[data-of]')].filter((e) => !e.hidden).map((e) => e.dataset.of);"
+      "const shown = [...document.querySelectorAll('table.index tr[data-of]')].filter((e) => "
+      "!e.hidden).map((e) => e.dataset.of);"
       "return [shown, document.querySelectorAll('section.kernel[data-of]:not([hidden])').length];";
-  EXPECT_EQ(play(pageOf(std::string(kRowExchange) + " testcases/ok/ok_row_exchange.cu"), script), "[['violation'],1]");
+  EXPECT_EQ(play(pageOf(std::string(kRowExchange) + " testcases/ok/ok_row_exchange.cu"), script),
+            "[['violation'],1]");
 }
 
 TEST_F(HtmlPage, LightAndDark) {
   const std::string page = pageOf(kRowExchange);
   const std::string script =
       "const color = () => getComputedStyle(document.body).backgroundColor; const before = color();"
-      "document.getElementById('theme').click(); return [before, color(), getComputedStyle(document.querySelector('svg.picture text')).fill];";
+      "document.getElementById('theme').click(); return [before, color(), "
+      "getComputedStyle(document.querySelector('svg.picture text')).fill];";
   EXPECT_EQ(play(page, script), "['rgb(255, 255, 255)','rgb(18, 22, 28)','rgb(228, 233, 239)']");
   EXPECT_EQ(play(page, script, kDark), "['rgb(18, 22, 28)','rgb(255, 255, 255)','rgb(28, 33, 40)']");
 }
@@ -110,20 +123,25 @@ TEST_F(HtmlPage, LightAndDark) {
 TEST_F(HtmlPage, VerifiedKernelHasFillSteadyStateAndDrain) {
   const std::string script =
       "return [[...document.querySelectorAll('svg .phase-bar title')].map((e) => e.textContent),"
-      " ['filling', 'ready', 'reading', 'free'].map((s) => document.querySelectorAll('svg .slot.' + s).length > 0)];";
+      " ['filling', 'ready', 'reading', 'free'].map((s) => document.querySelectorAll('svg .slot.' + "
+      "s).length > 0)];";
   EXPECT_EQ(play(pageOf("--arch=sm_80 testcases/ok/ok_cpasync_ring3.cu"), script),
             "[['fill','steady state','drain'],[true,true,true,true]]");
 }
 
 TEST_F(HtmlPage, IsReachedByTheKeyboard) {
   const std::string script =
-      "return [...document.querySelectorAll('.canvas, .steps li, .diff, button, summary, a')].filter((e) => !e.closest('[hidden]') && e.tabIndex < 0).length;";
+      "return [...document.querySelectorAll('.canvas, .steps li, .diff, button, summary, a')].filter((e) => "
+      "!e.closest('[hidden]') && e.tabIndex < 0).length;";
   EXPECT_EQ(play(pageOf(kRowExchange), script), "0");
 }
 
 TEST_F(HtmlPage, EscapesSourceAndNames) {
-  fs::copy_file(repositoryRoot() / "testcases/barrier-only-handoff/bad_row_exchange.cu", folder_ / "a&b<i>.cu");
-  const std::string script = "return [document.querySelectorAll('i, script').length, document.body.textContent.includes('a&b<i>.cu')];";
+  fs::copy_file(repositoryRoot() / "testcases/barrier-only-handoff/bad_row_exchange.cu",
+                folder_ / "a&b<i>.cu");
+  const std::string script =
+      "return [document.querySelectorAll('i, script').length, "
+      "document.body.textContent.includes('a&b<i>.cu')];";
   EXPECT_EQ(play(pageOf("--arch=sm_80 '" + (folder_ / "a&b<i>.cu").string() + "'"), script), "[2,true]");
 }
 
@@ -142,7 +160,8 @@ TEST_P(HtmlLayout, NothingOverlaps) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, HtmlLayout,
-    testing::Values(kRowExchange, "--arch=sm_80 testcases/insufficient-wait/bad_cpasync_ring3_wait_too_loose.cu",
+    testing::Values(kRowExchange,
+                    "--arch=sm_80 testcases/insufficient-wait/bad_cpasync_ring3_wait_too_loose.cu",
                     "--arch=sm_90 testcases/wrong-parity/bad_bulk_loop_parity_constant.cu",
                     "--arch=sm_90 testcases/missing-proxy-fence/bad_dsmem_exchange_no_fence.cu",
                     "--arch=sm_90a testcases/premature-overwrite/bad_wgmma_release_before_retire.cu",
