@@ -49,7 +49,9 @@ project::Settings settingsFor(const CheckOptions& options, const config::Config&
   result.launches = options.launches;
   result.any_launch = options.any_launch;
   result.makes_jobs = !options.witness_folder.empty() || !options.confirm_results.empty();
-  result.makes_pictures = options.format == "html";
+  result.makes_pictures = options.format == "html" ||
+                          std::any_of(options.reports.begin(), options.reports.end(),
+                                      [](const ReportFile& file) { return file.format == "html"; });
   for (const config::Launch& launch : config.launches)
     result.configured.push_back({launch.kernel, launch.launch, launch.pos});
   return settings;
