@@ -61,6 +61,8 @@ void addFindingPictures(const machine::Program& program, const std::vector<Input
 
 void addKernelPicture(const machine::Program& program, const Scenario& scenario,
                       diagnose::KernelReport& report) {
+  constexpr std::uint32_t kMaxThreads = 1024;
+  if (scenario.launch.threads() == 0 || scenario.launch.threads() > kMaxThreads) return;  // no launch at all
   machine::RunTrace trace;
   trace.records_touches = true;
   trace.max_touches = kMaxTouches;

@@ -224,9 +224,7 @@ void Scene::addLanes() {
     const EventKind kind = log_[id].kind;
     has_copies |= machine::isCopy(kind);
     has_matrices |= kind == EventKind::kMma || kind == EventKind::kTensorMemory;
-    const bool is_aside =
-        machine::isAsync(kind) &&
-        std::none_of(culprits_.begin(), culprits_.end(), [&](const auto& c) { return c.first == id; });
+    const bool is_aside = machine::isAsync(kind) && !isCulprit(id);
     const std::optional<machine::ActorId> barrier = is_aside ? std::nullopt : barrierOf(id);
     if (barrier && barriers.size() < kMaxBarriers) barriers.insert(addresses_[*barrier]);
   }
@@ -265,6 +263,11 @@ std::optional<std::uint32_t> Scene::laneOfFlight(EventId event) const {
   return std::nullopt;
 }
 
+bool Scene::isCulprit(EventId event) const {
+  return std::any_of(culprits_.begin(), culprits_.end(),
+                     [&](const auto& culprit) { return culprit.first == event; });
+}
+
 void Scene::addMarks() {
   for (const EventId id : columns_.events) {
     const Event& event = log_[id];
@@ -273,6 +276,10 @@ void Scene::addMarks() {
       if (!isOf(event, thread)) continue;
       const bool is_culprit =
           std::find(culprits_.begin(), culprits_.end(), std::pair(id, thread)) != culprits_.end();
+      // Another lane of the warp makes the same access elsewhere.
+      const bool is_aside =
+          !is_culprit && markKind(event.kind) == Picture::Mark::Kind::kAccess && isCulprit(id);
+      if (is_aside) continue;
       std::string text = threadText(thread) + " " + diagnose::describe(run_, id, thread.lane);
       if (event.pass > 1) text += " (pass " + std::to_string(event.pass) + ")";
       picture_.marks.push_back({lanes_[i], columnOf(id), markKind(event.kind), labelOf(run_, id, thread.lane),
@@ -297,8 +304,7 @@ void Scene::addFlights() {
     const EventId wait = cover(id, thread->lane);
     const Picture::Time from = columnOf(id), to = wait == 0 ? picture_.end : columnOf(wait);
     const bool is_shown = wait != 0 && columns_.has(wait);
-    const bool is_culprit =
-        std::any_of(culprits_.begin(), culprits_.end(), [&](const auto& c) { return c.first == id; });
+    const bool is_culprit = isCulprit(id);
     const std::string label = flightLabel(run_, id, thread->lane);
     const std::string until = wait == 0  ? "; no wait of this run covers it"
                               : is_shown ? ", until a wait covers it"

@@ -73,6 +73,7 @@ class Scene {
   using Key = std::tuple<machine::EventKind, std::uint32_t, std::uint64_t>;
 
   bool isOfAny(machine::EventId event) const;
+  bool isCulprit(machine::EventId event) const;
   std::optional<Key> keyOf(machine::EventId event) const;
   std::size_t fillAt(machine::EventId event) const;
   void thin();

@@ -18,7 +18,7 @@ using Kind = Picture::LaneKind;
 namespace {
 
 // All in units of the drawing, which are pixels of a page.
-constexpr double kNames = 176, kMargin = 10, kGapWidth = 64, kMinColumn = 46, kLine = 12.5;
+constexpr double kMargin = 10, kGapWidth = 64, kMinColumn = 46, kLine = 12.5;
 constexpr double kDot = 9, kBar = 16, kBarPitch = 20, kSlot = 20, kSlotPitch = 25, kHeader = 20, kBand = 32;
 constexpr double kLaneHeight = 34, kWanted = 900, kMaxStretch = 46;
 constexpr double kCompactColumns = 980, kCompactMin = 9, kCompactMax = 38, kTick = 3.5, kCount = 5;
@@ -70,8 +70,10 @@ class Drawing {
 
   /// The width of the drawing; sets everything else.
   double layOut() {
+    names_ = nameWidth();
     setColumns();
-    double y = kMargin + (picture_.gaps.empty() && picture_.phases.empty() ? 0 : kHeader);
+    header_ = (picture_.phases.empty() ? 0 : kHeader) + (picture_.gaps.empty() ? 0 : kHeader);
+    double y = kMargin + header_;
     rows_.resize(picture_.lanes.size());
     packSpans();
     for (std::size_t lane = 0; lane < rows_.size(); ++lane) {
@@ -88,6 +90,19 @@ class Drawing {
     return right_ + kMargin;
   }
 
+  /// Of names and roles at the left.
+  double nameWidth() const {
+    constexpr double kLeast = 150, kBold = 1.12, kApart = 24;
+    double width = kLeast;
+    for (const Picture::Lane& lane : picture_.lanes) {
+      const double name = textWidth(lane.name) * kBold, role = textWidth(lane.role);
+      width = std::max(width, (is_compact_ ? name + role + kApart : std::max(name, role)) + kApart);
+    }
+    for (const Picture::Slot& slot : picture_.slots)
+      width = std::max(width, textWidth(slot.name) * kBold + kApart);
+    return width;
+  }
+
   void setColumns() {
     std::vector<double> widths(picture_.end, kMinColumn);
     if (is_compact_) {
@@ -99,8 +114,8 @@ class Drawing {
         for (const std::string& line : linesOf(mark.label))
           widths[mark.at] = std::max(widths[mark.at], textWidth(line) + 10);
     }
-    double x = kNames;
     if (!is_compact_) stretch(widths);
+    double x = names_;
     for (Picture::Time column = 0; column <= picture_.end; ++column) {
       for (const Picture::Gap& gap : picture_.gaps)
         if (gap.at == column) x += std::max(kGapWidth, textWidth(gap.text) + 24);
@@ -111,12 +126,12 @@ class Drawing {
     right_ = x;
     for (const Picture::Edge& edge : picture_.edges)
       if (edge.kind == Picture::Edge::Kind::kMissing)
-        right_ = std::max(right_, kNames + wordsWidth(edge.text));
+        right_ = std::max(right_, names_ + wordsWidth(edge.text));
     rights_.back() = std::max(rights_.back(), lefts_.back());
   }
 
-  static void stretch(std::vector<double>& widths) {
-    double total = kNames;
+  void stretch(std::vector<double>& widths) const {
+    double total = names_;
     for (const double width : widths) total += width;
     if (widths.empty() || total >= kWanted) return;
     const double more = std::min((kWanted - total) / static_cast<double>(widths.size()), kMaxStretch);
@@ -186,14 +201,21 @@ class Drawing {
     return rows_[picture_.spans[span].lane].first_bar + kBarPitch * static_cast<double>(packed_[span]);
   }
 
-  /// Where an arrow meets a lane: a step's dot, or the bar that is the nearest to the other end.
-  double laneY(Picture::Point point, bool from_above) const {
+  /// Where an arrow meets a lane: a step's dot, or a bar. Of several bars that of the finding if
+  /// `prefers_culprit`, one that begins or ends there, or the nearest to the other end of the arrow.
+  double laneY(Picture::Point point, bool from_above, bool prefers_culprit) const {
     const Row& row = rows_[point.lane];
     if (picture_.lanes[point.lane].kind == Kind::kThread) return row.axis;
     std::vector<double> tops;
+    int best = 0;
     for (std::size_t i = 0; i < picture_.spans.size(); ++i) {
       const Picture::Span& span = picture_.spans[i];
-      if (span.lane == point.lane && span.from <= point.at && point.at <= span.to) tops.push_back(spanY(i));
+      if (span.lane != point.lane || point.at < span.from || span.to < point.at) continue;
+      const bool is_border = span.from == point.at || span.to == point.at;
+      const int rank = prefers_culprit && span.is_culprit ? 3 : is_border ? 2 : 1;
+      if (rank > best) tops.clear();
+      best = std::max(best, rank);
+      if (rank == best) tops.push_back(spanY(i));
     }
     if (tops.empty()) return row.axis;
     const auto [least, most] = std::minmax_element(tops.begin(), tops.end());
@@ -217,10 +239,11 @@ class Drawing {
 
   void drawGaps() {
     for (const Picture::Gap& gap : picture_.gaps) {
-      const double from = gap.at == 0 ? kNames : rights_[gap.at - 1], to = left(gap.at), x = (from + to) / 2;
-      svg_.line(x - 4, kMargin + kHeader - 2, x - 4, height_ - kMargin, "gap");
-      svg_.line(x + 4, kMargin + kHeader - 2, x + 4, height_ - kMargin, "gap");
-      svg_.text(x, kMargin + kHeader - 8, "⋯ " + gap.text, {{"class", "muted middle"}});
+      const double from = gap.at == 0 ? names_ : rights_[gap.at - 1], to = left(gap.at), x = (from + to) / 2;
+      const double top = kMargin + header_;
+      svg_.line(x - 4, top - 2, x - 4, height_ - kMargin, "gap");
+      svg_.line(x + 4, top - 2, x + 4, height_ - kMargin, "gap");
+      svg_.text(x, top - 8, "⋯ " + gap.text, {{"class", "muted middle"}});
     }
   }
 
@@ -245,12 +268,12 @@ class Drawing {
     const Picture::Lane& what = picture_.lanes[lane];
     if (is_compact_) {
       svg_.text(kMargin, row.axis + 4, what.name, {{"class", "name"}});
-      svg_.text(kNames - 12, row.axis + 4, what.role, {{"class", "muted end"}});
+      svg_.text(names_ - 12, row.axis + 4, what.role, {{"class", "muted end"}});
     } else {
       const double middle = what.kind == Kind::kThread ? row.axis : (row.top + row.bottom) / 2;
       drawName(middle, what.name, what.role);
     }
-    if (what.kind == Kind::kThread) svg_.line(kNames, row.axis, right_, row.axis, "lane");
+    if (what.kind == Kind::kThread) svg_.line(names_, row.axis, right_, row.axis, "lane");
   }
 
   void drawSpans() {
@@ -258,7 +281,7 @@ class Drawing {
       const Picture::Span& span = picture_.spans[i];
       const Kind kind = picture_.lanes[span.lane].kind;
       const bool is_phase = kind == Kind::kBarrier;
-      const double from = is_phase ? (span.from == 0 ? kNames : center(span.from)) : center(span.from);
+      const double from = is_phase ? (span.from == 0 ? names_ : center(span.from)) : center(span.from);
       const double to = std::max(span.to >= picture_.end ? right_ : center(span.to), from + 8);
       std::string css = is_phase ? "phase-span" : kind == Kind::kTensorCore ? "flight tensor" : "flight";
       if (span.is_culprit) css += " culprit";
@@ -287,8 +310,8 @@ class Drawing {
     const std::size_t most = mostUsed();
     const double base = count_top_ + kCount * static_cast<double>(most) + 4;
     svg_.text(kMargin, base - 2, "slots in use", {{"class", "name"}});
-    svg_.text(kNames - 12, base - 2, "up to " + std::to_string(most), {{"class", "muted end"}});
-    svg_.line(kNames, base, right_, base, "lane");
+    svg_.text(names_ - 12, base - 2, "up to " + std::to_string(most), {{"class", "muted end"}});
+    svg_.line(names_, base, right_, base, "lane");
     for (Picture::Time at = 0; at < picture_.end; ++at) {
       const std::size_t count = usedAt(at);
       const double height = kCount * static_cast<double>(count);
@@ -315,7 +338,8 @@ class Drawing {
   void drawEdge(const Picture::Edge& edge) {
     const bool is_down = edge.to.lane >= edge.from.lane;
     const double x1 = center(edge.from.at), x2 = center(edge.to.at);
-    double y1 = laneY(edge.from, !is_down), y2 = laneY(edge.to, is_down);
+    double y1 = laneY(edge.from, !is_down, /*prefers_culprit=*/false);
+    double y2 = laneY(edge.to, is_down, /*prefers_culprit=*/false);
     const bool from_dot = picture_.lanes[edge.from.lane].kind == Kind::kThread,
                to_dot = picture_.lanes[edge.to.lane].kind == Kind::kThread;
     if (from_dot) y1 += is_down ? kDot : -kDot;
@@ -335,7 +359,7 @@ class Drawing {
     const double aside = edge.from.at == edge.to.at && !is_same ? 5 : 0;
     const double x1 = center(edge.from.at) + aside, x2 = center(edge.to.at) + aside;
     const Row& target = rows_[edge.to.lane];
-    double y1 = laneY(edge.from, !is_down);
+    double y1 = laneY(edge.from, !is_down, /*prefers_culprit=*/true);
     if (picture_.lanes[edge.from.lane].kind == Kind::kThread) y1 += is_down || is_same ? kDot : -kDot;
     const double band = is_down ? target.top - kBand / 2 : target.bottom + kBand / 2;
     svg_.open("g", {{"class", "missing-edge"}});
@@ -359,7 +383,7 @@ class Drawing {
 
   void drawWords(double x, double y, const std::string& words) {
     const double width = wordsWidth(words);
-    const double from = std::max(kNames, std::min(x - width / 2, right_ - width));
+    const double from = std::max(names_, std::min(x - width / 2, right_ - width));
     svg_.rect(from, y - 9, width, 18, "words");
     svg_.text(from + width / 2, y + 4, words, {{"class", "missing-words middle"}});
   }
@@ -398,7 +422,7 @@ class Drawing {
   const Picture& picture_;
   const bool is_compact_;  ///< a whole kernel: many narrow columns, and no words in them
   std::vector<double> lefts_, rights_;
-  double right_ = 0, height_ = 0, slots_top_ = 0, count_top_ = 0;
+  double names_ = 0, header_ = 0, right_ = 0, height_ = 0, slots_top_ = 0, count_top_ = 0;
   std::vector<Row> rows_;
   std::vector<std::size_t> packed_, heights_;
   const double width_;  ///< of the drawing; after all that its layout sets
