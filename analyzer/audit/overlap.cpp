@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "analyzer/audit/match_waits.h"
+#include "analyzer/machine/match_waits.h"
 
 namespace handoff::audit {
 
@@ -98,7 +98,7 @@ void Overlaps::add(const machine::Outcome& outcome, const RunTrace& trace) {
     std::uint32_t& most = most_pending_[instrOf(id)];
     most = std::max(most, pending);
   };
-  matchWaits(outcome.log, trace, found, waited);
+  machine::matchWaits(outcome.log, trace, found, waited);
 }
 
 void Overlaps::finish() {

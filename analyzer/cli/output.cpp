@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "analyzer/cli/check.h"
+#include "analyzer/cli/rule_pages.h"
 #include "analyzer/cli/version.h"
+#include "analyzer/report/html.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/repeats.h"
 #include "analyzer/report/text.h"
@@ -50,6 +52,28 @@ class JsonOutput : public Output {
   report::Report report_;
 };
 
+class HtmlOutput : public Output {
+ public:
+  explicit HtmlOutput(const OutputContext& context) : context_(context) {}
+
+  void add(report::FileReport file) override { report_.files.push_back(std::move(file)); }
+  void finish(const report::RunEnd& end) override {
+    report_.end = end;
+    context_.out << report::renderHtml(report_, context_.paths, context_.sources,
+                                       {std::string(kVersion), context_.options.show_stats, rulePage});
+  }
+
+ private:
+  static std::string_view rulePage(std::string_view rule) {
+    const std::span<const RulePage> pages = rulePages();
+    const auto page = std::find_if(pages.begin(), pages.end(), [&](const RulePage& known) { return known.rule == rule; });
+    return page == pages.end() ? std::string_view() : page->text;
+  }
+
+  OutputContext context_;
+  report::Report report_;
+};
+
 template <typename Format>
 std::unique_ptr<Output> make(const OutputContext& context) {
   return std::make_unique<Format>(context);
@@ -60,6 +84,7 @@ constexpr FormatInfo kFormats[] = {
     {"json", make<JsonOutput>},
     {"sarif", makeSarif},
     {"github", makeGithub},
+    {"html", make<HtmlOutput>},
 };
 
 }  // namespace

@@ -116,6 +116,9 @@ project::Settings settingsFor(const CheckOptions& options, const config::Config&
   result.any_launch = merged.any_launch;
   result.makes_jobs = !merged.witness_folder.empty() || !merged.confirm_results.empty();
   result.makes_controls = merged.makes_controls;
+  result.makes_pictures =
+      merged.format == "html" || std::any_of(merged.reports.begin(), merged.reports.end(),
+                                             [](const ReportFile& file) { return file.format == "html"; });
   for (const config::Launch& launch : config.launches)
     result.configured.push_back({launch.kernel, launch.launch, launch.pos});
   return settings;

@@ -54,6 +54,7 @@ struct SourceChange {
 };
 
 struct Edit;
+struct Picture;
 
 /// The files of a directory from which the finding can be tried on a GPU (docs/witness.md).
 struct WitnessJob {
@@ -97,6 +98,7 @@ struct Finding {
   /// The same mistake was reported with an earlier file of the run, and is counted there.
   bool is_repeat = false;
   std::vector<std::string> also_in{};  ///< files of the run that repeat it
+  std::shared_ptr<const Picture> picture{};  ///< where it was asked for (diagnose/picture.h)
 };
 
 /// Something that keeps the verdict from being `verified`.
@@ -127,6 +129,7 @@ struct KernelReport {
   std::uint64_t warp_instructions = 0;  ///< executed by the machine
   bool has_async = false; ///< the kernel uses asynchronous copies or barriers objects
   bool is_cut_short = false; ///< by time, memory or an interruption: another run of the same may say more
+  std::shared_ptr<const Picture> picture{};  ///< its slots over time, where it was asked for
 };
 
 }  // namespace handoff::diagnose

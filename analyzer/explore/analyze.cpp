@@ -12,6 +12,7 @@
 #include "analyzer/explore/clobber.h"
 #include "analyzer/explore/hazards.h"
 #include "analyzer/explore/paths.h"
+#include "analyzer/explore/pictures.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/explore/source_text.h"
@@ -94,9 +95,11 @@ class KernelAnalysis {
     for (const machine::Program::Limit& limit : program->limits) {
       addLimit({limit.reason, positionOf(*program, unit_.file, limit.instr)});
     }
-    for (const Scenario& scenario : scenariosFor(unit_, decl_, *program, options_)) runScenario(*program, scenario);
+    const std::vector<Scenario> scenarios = scenariosFor(unit_, decl_, *program, options_);
+    for (const Scenario& scenario : scenarios) runScenario(*program, scenario);
     repairAll(*program);
     if (options_.makes_jobs) makeJobs(*program);
+    if (options_.makes_pictures) makePictures(*program, scenarios.front());
     reportMissingClobbers(unit_, *program, report_);
     reportRegisterHazards(*program, repairer_ ? &*repairer_ : nullptr, report_);
     report_.is_cut_short |= questions_.wasCutShort() || (repairer_ && repairer_->wasCutShort()) || isCancelled(options_.cancel);
@@ -333,6 +336,11 @@ class KernelAnalysis {
     if (options_.makes_controls && !has_job && first_launch_) report_.control_job = jobs.makeControl(*first_launch_, first_boxes_);
   }
 
+  void makePictures(const machine::Program& program, const Scenario& scenario) {
+    addFindingPictures(program, inputs_, to_repair_, report_);
+    if (!isViolated() && report_.has_async) addKernelPicture(program, scenario, report_);
+  }
+
   // Conflicts with a read whose value goes nowhere are no defect.
   void dropUnusedReads(const Scenario& scenario, const machine::RunOptions& options, machine::Outcome& outcome,
                        const machine::Program& program) {
@@ -379,14 +387,17 @@ class KernelAnalysis {
     if (has_cause) std::erase_if(report_.findings, [](const Finding& finding) { return finding.may_follow; });
   }
 
-  void decide() {
-    if (report_.verdict == Verdict::kError) return;
-    dropConsequences();
-    const bool violated = std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& f) {
+  bool isViolated() const {
+    return std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& f) {
       const bool counts = !f.is_for_other_launches || options_.any_launch;
       return counts && (f.severity == Severity::kError || f.severity == Severity::kWarning);
     });
-    report_.verdict = violated ? Verdict::kViolation : report_.limits.empty() ? Verdict::kVerified : Verdict::kBounded;
+  }
+
+  void decide() {
+    if (report_.verdict == Verdict::kError) return;
+    dropConsequences();
+    report_.verdict = isViolated() ? Verdict::kViolation : report_.limits.empty() ? Verdict::kVerified : Verdict::kBounded;
   }
 
   const frontend::Unit& unit_;

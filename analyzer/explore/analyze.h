@@ -34,6 +34,7 @@ struct Options {
   unsigned max_paths = 256;                  ///< runs with different inputs, per kernel
   bool makes_jobs = false;                   ///< fill in Finding::job
   bool makes_controls = false;               ///< and KernelReport::control_job
+  bool makes_pictures = false;               ///< fill in Finding::picture and KernelReport::picture
   unsigned max_memory_mb = 2048;             ///< of the whole process, when the next path is about to start
   const CancelToken* cancel = nullptr;       ///< null: never. A kernel that was cancelled is bounded
 };

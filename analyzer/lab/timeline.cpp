@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a run's trace to slots: tiles are what one group of copies, or one bulk copy, puts into one buffer; tiles that start
-// at the same address share a slot.
+// The slots of a run, on the clock of the warp that reads them.
 #include "analyzer/lab/timeline.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <tuple>
 
-#include "analyzer/audit/match_waits.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/machine/machine.h"
 #include "analyzer/machine/run_trace.h"
+#include "analyzer/picture/slots.h"
 
 namespace handoff::lab {
 
-using machine::Event;
 using machine::EventId;
-using machine::EventKind;
 using machine::RunTrace;
 
 namespace {
@@ -25,97 +20,48 @@ namespace {
 constexpr std::size_t kMaxTiles = 96;  ///< that a page can show
 constexpr std::uint64_t kMaxSteps = 200'000;
 
-/// A tile while it is put together.
-struct OpenTile {
-  std::uint64_t begin = 0, end = 0;  ///< bytes of shared memory
-  EventId first = 0;                 ///< its first copy
-  EventId issue = 0;                 ///< the first copy of the observed warp, or of any where that one issues none
-  EventId wait = 0, last_read = 0;   ///< of the observed warp; 0: none yet
-};
-
 class TimelineMaker {
  public:
   TimelineMaker(const machine::Program& program, const machine::Outcome& outcome, const RunTrace& trace)
       : program_(program), log_(outcome.log), trace_(trace) {}
 
-  /// Empty when no tile is read.
+  /// Empty: nothing is copied and read again.
   std::optional<Timeline> make() {
-    collectTiles();
-    if (!findObserver()) return std::nullopt;
-    noteWaits();
-    noteReads();
-    return assemble();
+    // With the reader's own instructions as the clock, issue, wait and reads line up.
+    const std::optional<std::uint16_t> reader = picture::lowestReader(picture::slotsOf(program_, log_, trace_, {}), log_, trace_);
+    if (!reader) return std::nullopt;
+    observer_ = *reader;
+    countSteps();
+    Timeline timeline;
+    timeline.warp = observer_;
+    for (const picture::SlotHistory& slot : picture::slotsOf(program_, log_, trace_, {.observer = observer_}))
+      if (slot.cta == 0) add(slot, timeline);
+    // Without a turn that issues while another tile is used there is no steady state.
+    timeline.drained_from = std::max(timeline.drained_from, timeline.filled);
+    return timeline;
   }
 
  private:
-  /// Warps that copy parts of one tile count their groups alike. A bulk copy is a tile of its own.
-  using Key = std::tuple<std::string, EventId, std::uint32_t>;
-
-  static bool fills(EventKind kind) { return machine::isCopy(kind); }
-
-  void collectTiles() {
-    std::map<Key, std::size_t> known;
-    for (const RunTrace::Touch& touch : trace_.touches) {
-      const Event& event = log_[touch.event];
-      if (!touch.is_write || touch.cta != 0 || !fills(event.kind)) continue;
-      const machine::SharedVariable* const variable = program_.sharedAt(touch.address);
-      const bool is_grouped = event.kind == EventKind::kCopy;
-      const Key key{variable != nullptr ? variable->name : "", is_grouped ? 0 : touch.event, is_grouped ? event.value : 0};
-      const auto [found, is_new] = known.try_emplace(key, tiles_.size());
-      if (is_new) tiles_.push_back({touch.address, touch.address + touch.bytes, touch.event, touch.event, 0, 0});
-      OpenTile& tile = tiles_[found->second];
-      tile.begin = std::min(tile.begin, touch.address);
-      tile.end = std::max(tile.end, touch.address + touch.bytes);
-      tile_of_[touch.event].push_back(found->second);
+  void add(const picture::SlotHistory& history, Timeline& timeline) const {
+    Slot slot{history.name, {}};
+    for (const picture::Fill& fill : history.fills) {
+      if (!fill.is_copied) continue;
+      // Where every warp copies its part, the observer's own part counts.
+      Tile tile{fill.number, timeOf(fill.own_issue != 0 ? fill.own_issue : fill.issued), 0, 0};
+      tile.waited = fill.waited == 0 ? tile.issued : timeOf(fill.waited);
+      tile.released = std::max(fill.last_read == 0 ? tile.waited : timeOf(fill.last_read), tile.waited);
+      if (timeline.filled == 0 || tile.waited < timeline.filled) timeline.filled = tile.waited;
+      timeline.drained_from = std::max(timeline.drained_from, tile.issued);
+      timeline.end = std::max(timeline.end, tile.released);
+      slot.tiles.push_back(tile);
     }
+    if (!slot.tiles.empty()) timeline.slots.push_back(std::move(slot));
   }
 
-  // The lowest warp that reads a tile: with its own instructions as the clock, issue, wait and reads line up.
-  bool findObserver() {
-    std::optional<std::uint16_t> lowest;
-    for (const RunTrace::Touch& touch : trace_.touches) {
-      const std::uint16_t warp = log_[touch.event].warp;
-      if (touch.is_write || touch.cta != 0 || fills(log_[touch.event].kind) || (lowest && warp >= *lowest)) continue;
-      if (std::any_of(tiles_.begin(), tiles_.end(), [&](const OpenTile& tile) { return holds(tile, touch); })) lowest = warp;
-    }
-    if (!lowest) return false;
-    observer_ = *lowest;
-    // Where every warp copies its part, the observer's own part counts.
-    std::vector<bool> is_own(tiles_.size(), false);
-    for (const auto& [event, tiles] : tile_of_) {
-      if (log_[event].warp != observer_) continue;
-      for (const std::size_t tile : tiles) {
-        if (!is_own[tile]) tiles_[tile].issue = event;
-        is_own[tile] = true;
-      }
-    }
-    return true;
-  }
-
-  static bool holds(const OpenTile& tile, const RunTrace::Touch& touch) {
-    return tile.first < touch.event && touch.address >= tile.begin && touch.address < tile.end;
-  }
-
-  void noteWaits() {
-    const auto found = [&](EventId issue, EventId wait) {
-      if (log_[wait].warp != observer_) return;
-      const auto tiles = tile_of_.find(issue);
-      if (tiles == tile_of_.end()) return;
-      for (const std::size_t tile : tiles->second) tiles_[tile].wait = std::max(tiles_[tile].wait, wait);
-    };
-    audit::matchWaits(log_, trace_, found, [](EventId, std::uint32_t) {});
-  }
-
-  void noteReads() {
-    for (const RunTrace::Touch& touch : trace_.touches) {
-      if (touch.is_write || touch.cta != 0 || log_[touch.event].warp != observer_) continue;
-      // The youngest tile there that was issued before: the one before it has been read.
-      for (std::size_t i = tiles_.size(); i-- > 0;) {
-        if (!holds(tiles_[i], touch)) continue;
-        tiles_[i].last_read = std::max(tiles_[i].last_read, touch.event);
-        break;
-      }
-    }
+  void countSteps() {
+    observed_before_.push_back(0);
+    for (const RunTrace::Step& step : trace_.steps)
+      observed_before_.push_back(observed_before_.back() + (step.warp == observer_ ? 1 : 0));
   }
 
   /// Instructions of the observer up to the event, itself included.
@@ -125,41 +71,9 @@ class TimelineMaker {
     return observed_before_[static_cast<std::size_t>(step - trace_.steps.begin())];
   }
 
-  Timeline assemble() {
-    observed_before_.push_back(0);
-    for (const RunTrace::Step& step : trace_.steps)
-      observed_before_.push_back(observed_before_.back() + (step.warp == observer_ ? 1 : 0));
-    Timeline timeline;
-    timeline.warp = observer_;
-    std::map<std::uint64_t, Slot> slots;
-    std::uint32_t number = 0;
-    for (const OpenTile& open : tiles_) {
-      Tile tile{number++, timeOf(open.issue), 0, 0};
-      tile.waited = open.wait == 0 ? tile.issued : timeOf(open.wait);
-      tile.released = open.last_read == 0 ? tile.waited : timeOf(open.last_read);
-      tile.released = std::max(tile.released, tile.waited);
-      if (timeline.filled == 0) timeline.filled = tile.waited;
-      timeline.drained_from = std::max(timeline.drained_from, tile.issued);
-      timeline.end = std::max(timeline.end, tile.released);
-      slots[open.begin].tiles.push_back(tile);
-    }
-    // Without a turn that issues while another tile is used there is no steady state.
-    timeline.drained_from = std::max(timeline.drained_from, timeline.filled);
-    std::map<std::string, unsigned> numbers;
-    for (auto& [address, slot] : slots) {
-      const machine::SharedVariable* const variable = program_.sharedAt(address);
-      const std::string buffer = variable != nullptr ? diagnose::variableName(variable->name) : "shared memory";
-      slot.name = buffer + ", slot " + std::to_string(numbers[buffer]++);
-      timeline.slots.push_back(std::move(slot));
-    }
-    return timeline;
-  }
-
   const machine::Program& program_;
   const machine::EventLog& log_;
   const RunTrace& trace_;
-  std::vector<OpenTile> tiles_;
-  std::map<EventId, std::vector<std::size_t>> tile_of_;
   std::uint16_t observer_ = 0;
   std::vector<std::uint64_t> observed_before_;  ///< by step
 };

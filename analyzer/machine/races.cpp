@@ -186,6 +186,8 @@ void RaceChecker::forEachShared(const Range& range, Check&& check) {
 void RaceChecker::trace(const Range& range, EventId event, bool is_write) {
   RunTrace* const trace = run_.options.trace;
   if (trace == nullptr || !trace->records_touches || range.address >= kTensorBase) return;
+  trace->is_cut |= trace->touches.size() >= trace->max_touches;
+  if (trace->is_cut) return;
   trace->touches.push_back({event, range.bytes, range.address, range.cta->rank, is_write});
 }
 

@@ -33,13 +33,24 @@ struct RunTrace {
     Epoch phases = 0;           ///< completed when it is over, since the object came to be
   };
 
+  /// An mbarrier object that came to be.
+  struct Object {
+    ActorId barrier = 0;
+    std::uint64_t address = 0;  ///< as EventLog::barrierOf has it
+    std::uint32_t expected = 0; ///< arrivals of a phase
+  };
+
   bool records_touches = false;  ///< one entry for each range of each access: for short runs only
+  std::size_t max_touches = ~std::size_t{0};
 
   // --- written by the run ---
   std::vector<Step> steps;
   std::vector<Touch> touches;
   std::vector<Phase> waits;     ///< kMbarrierWait
   std::vector<Phase> tracked;   ///< kCopyArrive: of the copies that its threads had issued
+  std::vector<Phase> arrivals;  ///< kMbarrierArrive, kMbarrierExpect, kCtaSync, kCtaArrive: the phase or round they count for
+  std::vector<Object> objects;  ///< in the order of their initialisation
+  bool is_cut = false;          ///< there were more touches than max_touches
 
   /// Starts over, for another attempt at the same run.
   void clear() {
@@ -47,6 +58,9 @@ struct RunTrace {
     touches.clear();
     waits.clear();
     tracked.clear();
+    arrivals.clear();
+    objects.clear();
+    is_cut = false;
   }
 };
 

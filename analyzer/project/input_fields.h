@@ -18,7 +18,7 @@ void fields(A& archive, explore::ConfiguredLaunch& launch) {
 template <typename A>
 void fields(A& archive, explore::Options& options) {
   auto& [max_seconds, max_steps, kernel_filter, launches, configured, try_repairs, any_launch,
-         explores_other_launches, max_paths, makes_jobs, makes_controls, max_memory_mb, cancel] = options;
+         explores_other_launches, max_paths, makes_jobs, makes_controls, makes_pictures, max_memory_mb, cancel] = options;
   all(archive, max_steps, launches, configured, try_repairs, any_launch, explores_other_launches, max_paths,
       makes_jobs);
 }

@@ -91,7 +91,7 @@ Hash KernelCache::keyOf(const ptx::Function& kernel) const {
 
 diagnose::KernelReport KernelCache::get(const ptx::Function& kernel,
                                         const std::function<diagnose::KernelReport()>& run) const {
-  if (!cache_.isOn() || options_.makes_jobs) return run();
+  if (!cache_.isOn() || options_.makes_jobs || options_.makes_pictures) return run();
   const Hash key = keyOf(kernel);
   if (const std::optional<std::string> entry = cache_.read(key)) {
     Reader reader(*entry);

@@ -18,7 +18,7 @@ bool hasUnsaved(const Settings& settings) {
 }  // namespace
 
 std::optional<Hash> Memory::keyOf(const std::string& file, const Settings& settings) const {
-  if (!cache_.isOn() || settings.explore.makes_jobs || hasUnsaved(settings)) return std::nullopt;
+  if (!cache_.isOn() || settings.explore.makes_jobs || settings.explore.makes_pictures || hasUnsaved(settings)) return std::nullopt;
   const Result<std::string> command = frontend::describeCommand(file, settings.frontend);
   if (!command) return std::nullopt;
   std::error_code failed;

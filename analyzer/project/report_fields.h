@@ -57,11 +57,11 @@ void fields(A& archive, diagnose::Repair& repair) {
   all(archive, description, stack, changes, is_tested);
 }
 
-/// Findings with a job are not stored (isStorable); what a GPU said is looked up when the report is made.
+/// Findings with a job or a picture are not stored; what a GPU said is looked up when the report is made.
 template <typename A>
 void fields(A& archive, diagnose::Finding& finding) {
   auto& [rule, severity, message, stack, related, witness, repair, fingerprint, may_follow, is_use_in_flight,
-         is_for_other_launches, job, confirmation, is_repeat, also_in] = finding;
+         is_for_other_launches, job, confirmation, is_repeat, also_in, picture] = finding;
   all(archive, rule, severity, message, stack, related, witness, repair, fingerprint, may_follow,
       is_use_in_flight, is_for_other_launches, is_repeat, also_in);
 }
@@ -75,7 +75,7 @@ void fields(A& archive, diagnose::Limit& limit) {
 template <typename A>
 void fields(A& archive, diagnose::KernelReport& kernel) {
   auto& [name, pretty, pos, verdict, launches, limits, holds_for, paths, findings, error, control_job, seconds,
-         warp_instructions, has_async, is_cut_short] = kernel;
+         warp_instructions, has_async, is_cut_short, picture] = kernel;
   all(archive, name, pretty, pos, verdict, launches, limits, holds_for, paths, findings, error, seconds,
       warp_instructions, has_async, is_cut_short);
 }

@@ -2,15 +2,11 @@
 // docs/queue-lab.html in headless Chromium: a script does what a reader would, and the page says what came of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 
+#include "analyzer/tests/browser.h"
 #include "analyzer/tests/repository.h"
 
 namespace handoff::tests {
@@ -18,15 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-/// "" where no Chromium is installed.
-std::string findBrowser() {
-  std::stringstream folders(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
-      if (access((folder + "/" + name).c_str(), X_OK) == 0) return folder + "/" + name;
-  return "";
-}
 
 class QueueLabPage : public testing::Test {
  protected:
@@ -40,26 +27,10 @@ class QueueLabPage : public testing::Test {
     if (!folder_.empty()) fs::remove_all(folder_);
   }
 
-  /// Loads the page with `script` behind it; what the script returns.
   std::string play(const std::string& script, const std::string& options = "") {
-    std::string page = textOf("docs/queue-lab.html");
-    page += "<script>document.documentElement.dataset.result = JSON.stringify((() => {" + script + "})());</script>\n";
-    std::ofstream(folder_ / "page.html") << page;
-    const std::string out = (folder_ / "out").string();
-    const std::string command = "HOME='" + folder_.string() + "' timeout 60 '" + browser_ +
-                                "' --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir='" +
-                                folder_.string() + "/profile' " + options + " --dump-dom 'file://" + folder_.string() +
-                                "/page.html' >'" + out + "' 2>/dev/null </dev/null";
-    const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    std::ifstream stream(out);
-    const std::string dom{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    const std::string mark = "data-result=\"";
-    const std::size_t at = dom.find(mark);
-    if (at == std::string::npos) return "no result in: " + dom.substr(0, 2000);
-    std::string result = dom.substr(at + mark.size(), dom.find('"', at + mark.size()) - at - mark.size());
-    for (std::size_t quote = 0; (quote = result.find("&quot;", quote)) != std::string::npos;) result.replace(quote, 6, "'");
-    return result;
+    const Browser::Seen seen = Browser(browser_, folder_).play(textOf("docs/queue-lab.html"), script, options);
+    EXPECT_EQ(seen.console, "");
+    return seen.result;
   }
 
   std::string browser_;
@@ -118,7 +89,7 @@ TEST_F(QueueLabPage, ShowsTheSlots) {
 TEST_F(QueueLabPage, DarkIsDark) {
   const char* const script = "return getComputedStyle(document.body).backgroundColor;";
   EXPECT_EQ(play(script), "'rgb(255, 255, 255)'");
-  EXPECT_EQ(play(script, "--blink-settings=preferredColorScheme=0"), "'rgb(20, 23, 26)'");
+  EXPECT_EQ(play(script, kDark), "'rgb(20, 23, 26)'");
 }
 
 }  // namespace

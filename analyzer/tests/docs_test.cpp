@@ -163,5 +163,16 @@ TEST(DocsCurrent, QueueLabIsWhatTheToolMakes) {
   expectCurrent(page, made.out);
 }
 
+TEST(Docs, ExampleReportIsWhatTheToolMakes) {
+  const char* const page = "docs/example-report.html";
+  const CommandResult made = runHandoff(
+      "check --cuda-path=none --arch=sm_80 --format=html testcases/barrier-only-handoff/bad_row_exchange.cu "
+      "testcases/insufficient-wait/bad_cpasync_ring3_wait_too_loose.cu testcases/audit/perf_ring3_pipelined.cu",
+      repositoryRoot().string());
+  ASSERT_EQ(made.exit_code, 1) << made.err;
+  if (std::getenv("HANDOFF_UPDATE_DOCS") != nullptr) std::ofstream(repositoryRoot() / page) << made.out;
+  EXPECT_EQ(textOf(page), made.out) << page << " is out of date; HANDOFF_UPDATE_DOCS=1 ./dev test -R Docs rewrites it";
+}
+
 }  // namespace
 }  // namespace handoff::tests

@@ -46,13 +46,14 @@ TEST(Layering, FoldersIncludeOnlyWhatLiesBelow) {
       // The front end fills in a Unit and knows no analysis; explore reads it.
       {"frontend", {"ptx", "support"}},
       {"diagnose", {"machine", "ptx", "support"}},
+      {"picture", {"diagnose", "machine", "ptx", "support"}},
       {"witness", {"diagnose", "machine", "ptx", "support"}},
       // Runs on machines with a GPU and nothing else.
       {"confirm", {"support"}},
-      {"explore", {"witness", "diagnose", "machine", "ptx", "symbolic", "frontend", "support"}},
-      {"audit", {"explore", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
-      {"lab", {"audit", "explore", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
-      {"mutate", {"explore", "diagnose", "machine", "ptx", "frontend", "support"}},
+      {"explore", {"picture", "witness", "diagnose", "machine", "ptx", "symbolic", "frontend", "support"}},
+      {"audit", {"explore", "picture", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
+      {"lab", {"audit", "explore", "picture", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
+      {"mutate", {"explore", "picture", "diagnose", "machine", "ptx", "frontend", "support"}},
       {"report", {"audit", "diagnose", "support"}},
       {"config", {"support"}},
       {"project", {"config", "report", "audit", "explore", "diagnose", "frontend", "support"}},

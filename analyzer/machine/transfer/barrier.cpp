@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/run_trace.h"
 
 namespace handoff::machine {
 
@@ -102,6 +103,10 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   }
   if (const EventId earlier = barrier.earlierArrival(warp.rank, step.lanes); earlier != 0) {
     addMisuse(step, {.kind = Misuse::Kind::kDoubleArrival, .event = event, .lanes = step.lanes, .value = *id, .other = earlier});
+  }
+  if (options_.trace != nullptr) {
+    const ActorId rounds = run_.cluster.generationActor(cta, static_cast<unsigned>(*id));
+    options_.trace->arrivals.push_back({event, rounds, barrier.generation() + 1});
   }
   if (is_red) reduceAt(step, barrier);
   // Whoever arrives has the values of its loads.

@@ -87,6 +87,8 @@ void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes
                      .value = object.isIdle(), .other = object.initEvent()});
   }
   object.init(static_cast<std::uint32_t>(*count), event);
+  if (options_.trace != nullptr)
+    options_.trace->objects.push_back({object.actor(), reported(named), static_cast<std::uint32_t>(*count)});
   step.warp.clock.learn(lanes, object.initActor(), object.lives());
   progress();
   wakePollers();
@@ -179,6 +181,7 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, con
   }
   const auto count = static_cast<std::uint32_t>(has_bytes ? 1 : argument);
   const EventId event = log(step, EventKind::kMbarrierArrive, lanes, object->phase());
+  if (options_.trace != nullptr) options_.trace->arrivals.push_back({event, object->actor(), object->phase() + 1});
   forEachLane(lanes, [&](unsigned lane) { usePeer(step, *named.cta, event, lane, Misuse::Kind::kBarrierInitUnordered); });
   if (named.is_remote) {
     // That the phase is over also says that this arrival has been made.

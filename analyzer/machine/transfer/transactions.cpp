@@ -7,6 +7,7 @@
 // also entered under the phase that its thread means: the one after the last that it knows to be over. Announced and
 // delivered bytes of a meant phase differ only if the program is wrong, whatever the schedule.
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/run_trace.h"
 
 namespace handoff::machine {
 
@@ -62,6 +63,7 @@ void Executor::transact(const Step& step, const ptx::Mbarrier& effect, const Nam
   if (object == nullptr) return;
   if ((words.unknown & lanes) != 0) return unknownCopy(step);
   const EventId event = log(step, EventKind::kMbarrierExpect, lanes, static_cast<std::uint32_t>(words.word[lowestLane(lanes)]));
+  if (options_.trace != nullptr) options_.trace->arrivals.push_back({event, object->actor(), object->phase() + 1});
   forEachLane(lanes, [&](unsigned lane) {
     const auto count = static_cast<std::int64_t>(words.word[lane] & 0xffffffff);
     usePeer(step, *named.cta, event, lane, Misuse::Kind::kBarrierInitUnordered);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups by counting, as the hardware does it; phases of mbarriers by what the run noted.
-#include "analyzer/audit/match_waits.h"
+#include "analyzer/machine/match_waits.h"
 
 #include <algorithm>
 #include <array>
@@ -10,26 +10,21 @@
 #include <utility>
 #include <vector>
 
-namespace handoff::audit {
-
-using machine::Event;
-using machine::EventId;
-using machine::EventKind;
-using machine::RunTrace;
+namespace handoff::machine {
 
 namespace {
 
 /// Pairs issues and waits.
 class Matcher {
  public:
-  Matcher(const machine::EventLog& log, const RunTrace& trace, const Found& found, const Waited& waited)
+  Matcher(const EventLog& log, const RunTrace& trace, const Found& found, const Waited& waited)
       : log_(log), trace_(trace), found_(found), waited_(waited) {}
 
   void run() {
     for (EventId id = 1; id < log_.end(); ++id) {
       const Event& event = log_[id];
       switch (event.kind) {
-        case EventKind::kCopy: issue(id, kCopies, log_.groupOf(id, machine::lowestLane(event.lanes))); break;
+        case EventKind::kCopy: issue(id, kCopies, log_.groupOf(id, lowestLane(event.lanes))); break;
         case EventKind::kBulk:
         case EventKind::kAsyncStore:
         case EventKind::kMma: issueOp(id); break;
@@ -54,26 +49,26 @@ class Matcher {
   struct Open { EventId issue = 0; unsigned lane = 0; std::uint32_t group = 0; bool is_tracked = false; };
   struct OfWarp {
     std::array<std::vector<Open>, kQueues> open;
-    std::array<std::array<std::uint32_t, machine::kWarpSize>, kQueues> committed{};
+    std::array<std::array<std::uint32_t, kWarpSize>, kQueues> committed{};
   };
 
   void issue(EventId id, Queue queue, std::uint32_t group) {
     const Event& event = log_[id];
-    warps_[event.warp].open[queue].push_back({id, machine::lowestLane(event.lanes), group});
+    warps_[event.warp].open[queue].push_back({id, lowestLane(event.lanes), group});
   }
 
   void issueOp(EventId id) {
     const Event& event = log_[id];
     // One thread stands for all that issue alike.
-    const machine::AsyncOp* op = log_.findOp(id, machine::lowestLane(event.lanes));
+    const AsyncOp* op = log_.findOp(id, lowestLane(event.lanes));
     if (op == nullptr) return;
-    if (op->group != machine::AsyncOp::kNoGroup) issue(id, event.kind == EventKind::kMma ? kMatrices : kBulks, op->group);
-    for (const machine::AsyncOp::Completion& completion : op->completions)
+    if (op->group != AsyncOp::kNoGroup) issue(id, event.kind == EventKind::kMma ? kMatrices : kBulks, op->group);
+    for (const AsyncOp::Completion& completion : op->completions)
       by_phase_[{completion.barrier, completion.phases}].push_back(id);
   }
 
   void commit(const Event& event, Queue queue) {
-    machine::forEachLane(event.lanes, [&](unsigned lane) { ++warps_[event.warp].committed[queue][lane]; });
+    forEachLane(event.lanes, [&](unsigned lane) { ++warps_[event.warp].committed[queue][lane]; });
   }
 
   void waitGroup(EventId id, Queue queue, std::uint32_t allowed) {
@@ -81,7 +76,7 @@ class Matcher {
     OfWarp& warp = warps_[event.warp];
     std::set<std::uint32_t> groups;
     std::erase_if(warp.open[queue], [&](const Open& open) {
-      if (!(event.lanes & machine::laneBit(open.lane))) return false;
+      if (!(event.lanes & laneBit(open.lane))) return false;
       const std::uint32_t committed = warp.committed[queue][open.lane];
       if (open.group < committed) groups.insert(open.group);
       if (open.group + allowed >= committed) return false;
@@ -95,7 +90,7 @@ class Matcher {
     const Event& event = log_[id];
     std::set<std::uint32_t> groups;
     std::erase_if(warps_[event.warp].open[kCopies], [&](const Open& open) {
-      if (!(event.lanes & machine::laneBit(open.lane))) return false;
+      if (!(event.lanes & laneBit(open.lane))) return false;
       groups.insert(open.group);
       if (!open.is_tracked) found_(open.issue, id);
       return true;
@@ -109,7 +104,7 @@ class Matcher {
     if (phase == nullptr) return;
     const Event& event = log_[id];
     for (Open& open : warps_[event.warp].open[kCopies]) {
-      if (open.is_tracked || !(event.lanes & machine::laneBit(open.lane))) continue;
+      if (open.is_tracked || !(event.lanes & laneBit(open.lane))) continue;
       open.is_tracked = true;
       by_phase_[{phase->barrier, phase->phases}].push_back(open.issue);
     }
@@ -130,19 +125,19 @@ class Matcher {
     return found == phases.end() || found->event != id ? nullptr : &*found;
   }
 
-  const machine::EventLog& log_;
+  const EventLog& log_;
   const RunTrace& trace_;
   const Found& found_;
   const Waited& waited_;
   std::map<std::uint16_t, OfWarp> warps_;
-  std::map<std::pair<machine::ActorId, machine::Epoch>, std::vector<EventId>> by_phase_;
-  std::set<std::tuple<machine::ActorId, machine::Epoch, std::uint16_t>> seen_;
+  std::map<std::pair<ActorId, Epoch>, std::vector<EventId>> by_phase_;
+  std::set<std::tuple<ActorId, Epoch, std::uint16_t>> seen_;
 };
 
 }  // namespace
 
-void matchWaits(const machine::EventLog& log, const RunTrace& trace, const Found& found, const Waited& waited) {
+void matchWaits(const EventLog& log, const RunTrace& trace, const Found& found, const Waited& waited) {
   Matcher(log, trace, found, waited).run();
 }
 
-}  // namespace handoff::audit
+}  // namespace handoff::machine
