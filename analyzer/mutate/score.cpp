@@ -75,7 +75,7 @@ class KernelScorer {
 
   void makeMutants(const Runner& runner) {
     const std::string file = unit_.producer == frontend::Producer::kPtxFile ? "" : unit_.file;
-    const explore::SourceText text = file.empty() ? explore::SourceText({}) : explore::SourceText::read(file);
+    const explore::SourceText text = file.empty() ? explore::SourceText({}) : explore::SourceText::of(unit_);
     const explore::Statements statements(program_, file, text);
     const ptx::Cfg cfg(program_.function);
     Subject subject{program_, statements, cfg};
