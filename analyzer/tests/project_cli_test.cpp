@@ -209,7 +209,7 @@ TEST_F(ProjectCli, InterruptedRunsGiveWhatTheyHave) {
   if (!works("timeout --version")) GTEST_SKIP() << "no timeout";
   writeProject(60, {0});
   const CommandResult result =
-      check("--no-cache -j 1 --format=json", "timeout --preserve-status --signal=INT 1.5");
+      check("--no-cache -j 1 --format=json", "timeout --preserve-status --signal=INT 4");
   if (result.exit_code == 1) GTEST_SKIP() << "this machine was done in time";
   EXPECT_EQ(result.exit_code, 130) << result.err;
   const json::Value report = parsed(result.out);
