@@ -119,7 +119,7 @@ TEST_F(Generate, ManPageHasEveryCommandOptionAndRule) {
     if (!line.starts_with("  ")) continue;
     EXPECT_THAT(text, HasSubstr("handoff " + line.substr(2, line.find(' ', 2) - 2)));
   }
-  for (const char* command : {"check", "audit", "baseline", "queue"})
+  for (const char* command : {"check", "audit", "baseline", "mutate", "queue"})
     for (const std::string& option : optionsInHelp(command)) EXPECT_THAT(text, HasSubstr(option));
   for (const std::string& line : linesIn(runHandoff("--list-checks", ".").out))
     EXPECT_THAT(text, HasSubstr(line.substr(0, line.find(' '))));
