@@ -113,6 +113,8 @@ class Page {
                        " bounded, " + plural(totals.violations, "violation");
     if (totals.unchecked != 0) text += ", " + std::to_string(totals.unchecked) + " not checked";
     if (totals.failed_files != 0) text += ", " + plural(totals.failed_files, "file") + " not read";
+    if (totals.silenced != 0) text += ", " + std::to_string(totals.silenced) + " silenced";
+    if (totals.known != 0) text += ", " + std::to_string(totals.known) + " known";
     if (report_.end.is_interrupted)
       text += "; interrupted: " + plural(report_.end.unchecked_files.size(), "file") + " not checked";
     return text;
