@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each call the first warp that issues it stands for all: others count their groups alike, or copy into places of
-// their own.
+// For each call the first warp that issues it stands for all: others count their groups alike, or copy into
+// places of their own.
 #include "analyzer/audit/batches.h"
 
 #include <algorithm>
@@ -34,13 +34,16 @@ std::string withoutZeros(std::string place) {
 
 class BatchMaker {
  public:
-  BatchMaker(const machine::Program& program, const diagnose::Names& names, const machine::Outcome& outcome, const RunTrace& trace)
+  BatchMaker(const machine::Program& program, const diagnose::Names& names, const machine::Outcome& outcome,
+             const RunTrace& trace)
       : program_(program), names_(names), log_(outcome.log), trace_(trace) {}
 
   void make(Lowered& lowered) {
     for (EventId id = 1; id < log_.end(); ++id)
       if (machine::isAsync(log_[id].kind)) add(id, lowered);
-    machine::matchWaits(log_, trace_, [&](EventId issue, EventId wait) { noteWait(issue, wait); }, [](EventId, std::uint32_t) {});
+    machine::matchWaits(
+        log_, trace_, [&](EventId issue, EventId wait) { noteWait(issue, wait); },
+        [](EventId, std::uint32_t) {});
     notePlaces();
     for (const Open& open : open_) {
       Call& call = lowered.calls[open.call];
@@ -52,8 +55,8 @@ class BatchMaker {
  private:
   struct Open {
     std::uint32_t call = 0;
-    EventId issue = 0, wait = 0;          ///< 0: none
-    std::optional<std::uint64_t> address; ///< the lowest one that it writes
+    EventId issue = 0, wait = 0;           ///< 0: none
+    std::optional<std::uint64_t> address;  ///< the lowest one that it writes
   };
 
   void add(EventId id, const Lowered& lowered) {
@@ -93,7 +96,8 @@ class BatchMaker {
   Batch finish(const Open& open) const {
     Batch batch;
     batch.name = nameOf(open);
-    if (open.address) batch.place = withoutZeros(diagnose::placeName(program_, names_, ptx::Space::kShared, *open.address));
+    if (open.address)
+      batch.place = withoutZeros(diagnose::placeName(program_, names_, ptx::Space::kShared, *open.address));
     if (open.wait == 0) return batch;
     const std::uint32_t instr = program_.ops[log_[open.wait].op].instr;
     batch.wait = describeWait(program_, instr);
@@ -103,8 +107,10 @@ class BatchMaker {
 
   std::string nameOf(const Open& open) const {
     // Copies that arrive at an mbarrier are waited for there, whatever group they are in.
-    if (open.wait != 0 && log_[open.wait].kind == EventKind::kMbarrierWait) return phaseName(log_.barrierOf(open.wait), log_[open.wait].value);
-    if (const std::optional<std::uint32_t> group = groupOf(open.issue)) return "group " + std::to_string(*group);
+    if (open.wait != 0 && log_[open.wait].kind == EventKind::kMbarrierWait)
+      return phaseName(log_.barrierOf(open.wait), log_[open.wait].value);
+    if (const std::optional<std::uint32_t> group = groupOf(open.issue))
+      return "group " + std::to_string(*group);
     const AsyncOp* const op = opOf(open.issue);
     if (op == nullptr || op->completions.empty()) return "no group";
     return phaseName(op->barrier_address, op->completions.front().phases - 1);
@@ -113,7 +119,8 @@ class BatchMaker {
   std::string phaseName(std::uint64_t barrier, std::uint64_t phase) const {
     const std::string text = "phase " + std::to_string(phase);
     if (barrier == 0) return text;
-    return text + " of '" + withoutZeros(diagnose::placeName(program_, names_, ptx::Space::kShared, barrier)) + "'";
+    return text + " of '" +
+           withoutZeros(diagnose::placeName(program_, names_, ptx::Space::kShared, barrier)) + "'";
   }
 
   const machine::Program& program_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which copies of a call go together: by group or phase, with the place that they fill and the wait that covers them.
+// Which copies of a call go together: by group or phase, with the place that they fill and the wait that
+// covers them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace handoff::audit {
 
-/// Runs the kernel once and fills in Call::batches. `whole`: with every instruction kept (machine::buildWholeProgram).
+/// Runs the kernel once and fills in Call::batches. `whole`: with every instruction kept
+/// (machine::buildWholeProgram).
 void addBatches(const machine::Program& whole, const machine::Launch& launch, const diagnose::Names& names,
                 std::uint64_t max_steps, Lowered& lowered);
 

@@ -34,14 +34,16 @@ std::string linkTo(std::string_view rule) {
 
 int runLsp(const CheckOptions& options) {
   const report::Paths paths(std::filesystem::current_path().string(), toolkitFolders(options));
-  lsp::ProjectChecker checker([&options](const config::Config& config) { return settingsFor(options, config); }, paths);
+  lsp::ProjectChecker checker(
+      [&options](const config::Config& config) { return settingsFor(options, config); }, paths);
   lsp::CachingChecker caching(checker);
   lsp::ServerOptions server{.version = std::string(kVersion), .paths = paths};
   server.rule_link = linkTo;
   server.rule_page = rulePage;
   server.checks_on_change = options.checks_on_change;
   // An editor is in use beside it, and clangd.
-  server.workers = options.jobs != 0 ? options.jobs : std::clamp(std::thread::hardware_concurrency() / 2, 1U, 4U);
+  server.workers =
+      options.jobs != 0 ? options.jobs : std::clamp(std::thread::hardware_concurrency() / 2, 1U, 4U);
   llvm::raw_fd_ostream out(STDOUT_FILENO, /*shouldClose=*/false);
   return lsp::serve(caching, server, stdin, out);
 }

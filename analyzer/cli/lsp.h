@@ -6,8 +6,8 @@
 
 namespace handoff::cli {
 
-/// Serves until the client ends it. The exit code is that of the protocol, not one of ExitCode: 0 after the client has
-/// shut the server down, 1 without.
+/// Serves until the client ends it. The exit code is that of the protocol, not one of ExitCode: 0 after the
+/// client has shut the server down, 1 without.
 int runLsp(const CheckOptions& options);
 
 }  // namespace handoff::cli

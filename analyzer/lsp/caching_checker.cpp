@@ -13,14 +13,18 @@
 namespace handoff::lsp {
 namespace {
 
-std::uint64_t hashText(std::string_view text) { return std::max<std::uint64_t>(llvm::xxh3_64bits(llvm::StringRef(text)), 1); }
+std::uint64_t hashText(std::string_view text) {
+  return std::max<std::uint64_t>(llvm::xxh3_64bits(llvm::StringRef(text)), 1);
+}
 
-/// A file that changed during a check may have been read before or after. Times of files lag behind by a tick of the kernel.
+/// A file that changed during a check may have been read before or after. Times of files lag behind by a tick
+/// of the kernel.
 bool hasChangedSince(const std::string& path, std::chrono::system_clock::time_point start) {
   constexpr std::chrono::milliseconds kTick{10};
-  struct stat status {};
+  struct stat status{};
   if (stat(path.c_str(), &status) != 0) return false;
-  const auto changed = std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+  const auto changed =
+      std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
   return changed >= start.time_since_epoch() - kTick;
 }
 
@@ -61,12 +65,13 @@ CachingChecker::Hash CachingChecker::hashOf(const std::string& path, const Texts
 }
 
 CachingChecker::Hash CachingChecker::hashOfDisk(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (stat(path.c_str(), &status) != 0) return kAbsent;
   const Stamp stamp{status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size, status.st_ino};
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = disk_.find(path); known != disk_.end() && known->second.first == stamp) return known->second.second;
+    if (const auto known = disk_.find(path); known != disk_.end() && known->second.first == stamp)
+      return known->second.second;
   }
   const Result<std::string> text = frontend::readFile(path);
   const Hash hash = text ? hashText(*text) : kAbsent;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checker that remembers: when a file and all that it depends on have the contents of the last time, so has the report.
+// A checker that remembers: when a file and all that it depends on have the contents of the last time, so has
+// the report.
 //
-// The key is contents, not times: a save that changes nothing, or an undo, is answered from memory. Times only spare the
-// reading: the contents of a file on the disk are hashed again when its size, time or inode differs.
+// The key is contents, not times: a save that changes nothing, or an undo, is answered from memory. Times
+// only spare the reading: the contents of a file on the disk are hashed again when its size, time or inode
+// differs.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,9 @@ class CachingCheckerTest : public testing::Test {
   }
 
   std::shared_ptr<const Checked> check(const std::string& text) {
-    CheckRequest request{"/a.cu", {{"/a.cu", std::make_shared<const Text>(text)}}, std::make_shared<const frontend::Overlay>()};
+    CheckRequest request{"/a.cu",
+                         {{"/a.cu", std::make_shared<const Text>(text)}},
+                         std::make_shared<const frontend::Overlay>()};
     return caching_.check(request);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server asks of the analysis. An interface, so that tests of the protocol and of the threads can say what a check
-// finds and how long it takes.
+// What the server asks of the analysis. An interface, so that tests of the protocol and of the threads can
+// say what a check finds and how long it takes.
 #pragma once
 
 #include <functional>
@@ -18,17 +18,18 @@
 namespace handoff::lsp {
 
 struct CheckRequest {
-  std::string file;                                  ///< absolute
-  std::map<std::string, SharedText> texts;           ///< of all open documents, by absolute path
-  std::shared_ptr<const frontend::Overlay> unsaved;  ///< those of them that the disk has otherwise; never null
+  std::string file;                         ///< absolute
+  std::map<std::string, SharedText> texts;  ///< of all open documents, by absolute path
+  std::shared_ptr<const frontend::Overlay>
+      unsaved;  ///< those of them that the disk has otherwise; never null
   const CancelToken* cancel = nullptr;
 };
 
 struct Checked {
   report::FileReport report;  ///< without what is switched off or silenced
   bool is_cancelled = false;  ///< the report is not all
-  /// Absolute paths of all files that the report may depend on, also of those that are not there. Empty: not known, and
-  /// the report is not kept for another time.
+  /// Absolute paths of all files that the report may depend on, also of those that are not there. Empty: not
+  /// known, and the report is not kept for another time.
   std::vector<std::string> dependencies;
   /// What asynchronous calls became. Takes a run of its own; null: there is nothing to audit.
   std::function<std::vector<audit::KernelAudit>(const CancelToken& cancel)> audit;

@@ -76,7 +76,8 @@ void Client::listen() {
       const std::lock_guard lock(mutex_);
       messages_.push_back(*message->getAsObject());
       if (id && to_server_ != nullptr) {
-        const std::string text = llvm::formatv("{0}", json::Value(json::Object{{"jsonrpc", "2.0"}, {"id", *id}, {"result", nullptr}}));
+        const std::string text = llvm::formatv(
+            "{0}", json::Value(json::Object{{"jsonrpc", "2.0"}, {"id", *id}, {"result", nullptr}}));
         std::fprintf(to_server_, "Content-Length: %zu\r\n\r\n%s", text.size(), text.c_str());
         std::fflush(to_server_);
       }
@@ -108,11 +109,16 @@ std::int64_t Client::ask(const std::string& method, json::Value params) {
 }
 
 json::Object Client::replyTo(std::int64_t id) {
-  return next([id](const json::Object& message) { return message.get("method") == nullptr && message.getInteger("id") == id; },
-              "a reply to request " + std::to_string(id));
+  return next(
+      [id](const json::Object& message) {
+        return message.get("method") == nullptr && message.getInteger("id") == id;
+      },
+      "a reply to request " + std::to_string(id));
 }
 
-json::Object Client::request(const std::string& method, json::Value params) { return replyTo(ask(method, std::move(params))); }
+json::Object Client::request(const std::string& method, json::Value params) {
+  return replyTo(ask(method, std::move(params)));
+}
 
 json::Object Client::next(const std::function<bool(const json::Object&)>& fits, const std::string& what) {
   std::unique_lock lock(mutex_);
@@ -129,13 +135,16 @@ json::Object Client::next(const std::function<bool(const json::Object&)>& fits, 
   json::Object message = std::move(*found);
   std::deque<json::Object> left;
   for (auto other = messages_.begin(); other != messages_.end(); ++other)
-    if (other > found || (other < found && other->get("method") == nullptr)) left.push_back(std::move(*other));
+    if (other > found || (other < found && other->get("method") == nullptr))
+      left.push_back(std::move(*other));
   messages_ = std::move(left);
   return message;
 }
 
 json::Object Client::nextOf(const std::string& method) {
-  json::Object message = next([&](const json::Object& other) { return other.getString("method") == llvm::StringRef(method); }, method);
+  json::Object message =
+      next([&](const json::Object& other) { return other.getString("method") == llvm::StringRef(method); },
+           method);
   const json::Object* const params = message.getObject("params");
   return params == nullptr ? json::Object() : *params;
 }
@@ -168,13 +177,16 @@ json::Value Client::initialize(json::Object capabilities, json::Object options) 
 }
 
 void Client::open(const std::string& path, const std::string& text, std::int64_t version) {
-  notify("textDocument/didOpen",
-         json::Object{{"textDocument", json::Object{{"uri", uriOf(path)}, {"languageId", "cuda"}, {"version", version}, {"text", text}}}});
+  notify("textDocument/didOpen", json::Object{{"textDocument", json::Object{{"uri", uriOf(path)},
+                                                                            {"languageId", "cuda"},
+                                                                            {"version", version},
+                                                                            {"text", text}}}});
 }
 
 void Client::change(const std::string& path, const std::string& text, std::int64_t version) {
-  notify("textDocument/didChange", json::Object{{"textDocument", json::Object{{"uri", uriOf(path)}, {"version", version}}},
-                                                {"contentChanges", json::Array{json::Object{{"text", text}}}}});
+  notify("textDocument/didChange",
+         json::Object{{"textDocument", json::Object{{"uri", uriOf(path)}, {"version", version}}},
+                      {"contentChanges", json::Array{json::Object{{"text", text}}}}});
 }
 
 void Client::save(const std::string& path) {

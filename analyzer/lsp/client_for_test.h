@@ -40,9 +40,10 @@ class Client {
   void save(const std::string& path);
   void close(const std::string& path);
 
-  /// The next message that fits, waited for; messages before it are dropped unless they are replies. Fails the test after
-  /// 30 seconds and returns {}.
-  llvm::json::Object next(const std::function<bool(const llvm::json::Object&)>& fits, const std::string& what);
+  /// The next message that fits, waited for; messages before it are dropped unless they are replies. Fails
+  /// the test after 30 seconds and returns {}.
+  llvm::json::Object next(const std::function<bool(const llvm::json::Object&)>& fits,
+                          const std::string& what);
   /// The params of the next notification or request of this method.
   llvm::json::Object nextOf(const std::string& method);
   /// Diagnostics of the next publication for the file.

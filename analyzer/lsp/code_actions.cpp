@@ -25,25 +25,40 @@ std::string withEnds(const std::string& text, const std::string& end) {
 }
 
 /// Of a document whose lines all end alike, and of its first line otherwise.
-std::string lineEnd(const Text& text) { return text.content().find("\r\n") != std::string::npos ? "\r\n" : "\n"; }
+std::string lineEnd(const Text& text) {
+  return text.content().find("\r\n") != std::string::npos ? "\r\n" : "\n";
+}
 
 /// Empty: the line is not the one that the change was made for.
-std::optional<TextEdit> editOf(const SourceChange& change, const CheckResult& result, const Document& document, Encoding encoding) {
+std::optional<TextEdit> editOf(const SourceChange& change, const CheckResult& result,
+                               const Document& document, Encoding encoding) {
   const std::optional<std::uint32_t> number = currentLine(result, document, change.pos.file, change.pos.line);
   if (!number) return std::nullopt;
   const Text& text = *document.text;
   const std::size_t line = *number - 1;
   if (text.line(line) != change.original) return std::nullopt;
   const std::string end = lineEnd(text), added = withEnds(change.text, end);
-  const Position start = text.positionOf(line, 0, encoding), stop = text.positionOf(line, text.line(line).size(), encoding);
+  const Position start = text.positionOf(line, 0, encoding),
+                 stop = text.positionOf(line, text.line(line).size(), encoding);
   const bool is_last = line + 1 == text.lineCount();
   const Position next = is_last ? stop : Position(static_cast<int>(line) + 1, 0);
   TextEdit edit;
   switch (change.kind) {
-    case SourceChange::Kind::kInsertBefore: edit.range = Range(start); edit.newText = added + end; break;
-    case SourceChange::Kind::kInsertAfter: edit.range = Range(stop); edit.newText = end + added; break;
-    case SourceChange::Kind::kReplace: edit.range = {start, stop}; edit.newText = added; break;
-    case SourceChange::Kind::kDelete: edit.range = {start, next}; break;
+    case SourceChange::Kind::kInsertBefore:
+      edit.range = Range(start);
+      edit.newText = added + end;
+      break;
+    case SourceChange::Kind::kInsertAfter:
+      edit.range = Range(stop);
+      edit.newText = end + added;
+      break;
+    case SourceChange::Kind::kReplace:
+      edit.range = {start, stop};
+      edit.newText = added;
+      break;
+    case SourceChange::Kind::kDelete:
+      edit.range = {start, next};
+      break;
   }
   return edit;
 }
@@ -54,8 +69,8 @@ struct FileEdits {
   std::vector<TextEdit> edits;
 };
 
-std::optional<FileEdits> editsOf(const Documents& documents, const CheckResult& result, const std::vector<SourceChange>& changes,
-                                 Encoding encoding) {
+std::optional<FileEdits> editsOf(const Documents& documents, const CheckResult& result,
+                                 const std::vector<SourceChange>& changes, Encoding encoding) {
   FileEdits edits;
   for (const SourceChange& change : changes) {
     const auto document = documents.find(change.pos.file);
@@ -85,9 +100,10 @@ bool hasRepair(const Shown& shown) {
          shown.finding->severity != diagnose::Severity::kPossible && !shown.finding->is_for_other_launches;
 }
 
-/// "NOLINT(handoff-rule)" in the comment of the line, or in a new one; empty where a comment cannot end the line, or holds
-/// a NOLINT without a list, which would come first.
-std::optional<TextEdit> silencingEdit(const Text& text, std::size_t line, const std::string& rule, Encoding encoding) {
+/// "NOLINT(handoff-rule)" in the comment of the line, or in a new one; empty where a comment cannot end the
+/// line, or holds a NOLINT without a list, which would come first.
+std::optional<TextEdit> silencingEdit(const Text& text, std::size_t line, const std::string& rule,
+                                      Encoding encoding) {
   const std::string_view content = text.line(line);
   const auto insert = [&](std::size_t byte, std::string added) {
     TextEdit edit;
@@ -135,7 +151,8 @@ class ActionMaker {
   }
 
   bool isMet(const Shown& shown) const {
-    return shown.range.start.line <= request_.range.end.line && shown.range.end.line >= request_.range.start.line;
+    return shown.range.start.line <= request_.range.end.line &&
+           shown.range.end.line >= request_.range.start.line;
   }
 
   void add(std::string title, llvm::StringRef kind, const Shown* about, json::Object rest) {
@@ -143,22 +160,27 @@ class ActionMaker {
     rest["kind"] = kind;
     if (about != nullptr) rest["diagnostics"] = json::Array{json::Object(about->diagnostic)};
     // Findings of several instances have one repair.
-    const auto same = [&](const json::Value& other) { return other.getAsObject()->getString("title") == rest.getString("title") &&
-                                                             *other.getAsObject() == rest; };
+    const auto same = [&](const json::Value& other) {
+      return other.getAsObject()->getString("title") == rest.getString("title") &&
+             *other.getAsObject() == rest;
+    };
     if (std::none_of(actions_.begin(), actions_.end(), same)) actions_.push_back(std::move(rest));
   }
 
   void addRepair(const Shown& shown) {
     const diagnose::Repair& repair = *shown.finding->repair;
-    const std::optional<FileEdits> edits = editsOf(documents_, *shown.owner->result, repair.changes, context_.encoding);
+    const std::optional<FileEdits> edits =
+        editsOf(documents_, *shown.owner->result, repair.changes, context_.encoding);
     if (!edits) return;
     add("handoff: " + repair.description, kQuickFix, &shown,
-        json::Object{{"edit", workspaceEdit(*edits, request_.has_document_changes)}, {"isPreferred", repair.is_tested}});
+        json::Object{{"edit", workspaceEdit(*edits, request_.has_document_changes)},
+                     {"isPreferred", repair.is_tested}});
   }
 
   void addSilencing(const Shown& shown) {
     const auto document = documents_.find(request_.path);
-    const auto edit = silencingEdit(*document->second.text, static_cast<std::size_t>(shown.range.start.line), shown.finding->rule, context_.encoding);
+    const auto edit = silencingEdit(*document->second.text, static_cast<std::size_t>(shown.range.start.line),
+                                    shown.finding->rule, context_.encoding);
     if (!edit) return;
     add("handoff: silence with NOLINT(handoff-" + shown.finding->rule + ")", kQuickFix, &shown,
         json::Object{{"edit", workspaceEdit({&document->second, {*edit}}, request_.has_document_changes)}});
@@ -166,7 +188,8 @@ class ActionMaker {
 
   void addExplanation(const Shown& shown) {
     const std::string title = "handoff: explain " + shown.finding->rule;
-    json::Object command{{"title", title}, {"command", kExplainRule}, {"arguments", json::Array{shown.finding->rule}}};
+    json::Object command{
+        {"title", title}, {"command", kExplainRule}, {"arguments", json::Array{shown.finding->rule}}};
     add(title, kQuickFix, &shown, json::Object{{"command", std::move(command)}});
   }
 
@@ -178,13 +201,16 @@ class ActionMaker {
     const auto clashes = [&](const std::vector<SourceChange>& changes) {
       return std::any_of(taken.begin(), taken.end(), [&](const auto* other) {
         return std::any_of(other->begin(), other->end(), [&](const SourceChange& a) {
-          return std::any_of(changes.begin(), changes.end(), [&](const SourceChange& b) { return a.pos.line == b.pos.line; });
+          return std::any_of(changes.begin(), changes.end(),
+                             [&](const SourceChange& b) { return a.pos.line == b.pos.line; });
         });
       });
     };
     for (const Shown& item : shown) {
-      if (!hasRepair(item) || !item.finding->repair->is_tested || clashes(item.finding->repair->changes)) continue;
-      const std::optional<FileEdits> edits = editsOf(documents_, *item.owner->result, item.finding->repair->changes, context_.encoding);
+      if (!hasRepair(item) || !item.finding->repair->is_tested || clashes(item.finding->repair->changes))
+        continue;
+      const std::optional<FileEdits> edits =
+          editsOf(documents_, *item.owner->result, item.finding->repair->changes, context_.encoding);
       if (!edits || edits->document != &document->second) continue;
       all.document = edits->document;
       all.edits.insert(all.edits.end(), edits->edits.begin(), edits->edits.end());

@@ -22,6 +22,7 @@ struct ActionRequest {
   bool has_document_changes = false;  ///< the client takes edits with the version of their document
 };
 
-llvm::json::Array codeActions(const Documents& documents, const ActionRequest& request, const Context& context);
+llvm::json::Array codeActions(const Documents& documents, const ActionRequest& request,
+                              const Context& context);
 
 }  // namespace handoff::lsp

@@ -16,12 +16,13 @@ namespace {
 
 /// Where no text is at hand, a column of the compiler counts as one of the protocol.
 Range guessRange(const SourcePos& pos) {
-  const int line = static_cast<int>(pos.line == 0 ? 0 : pos.line - 1), column = static_cast<int>(pos.column == 0 ? 0 : pos.column - 1);
+  const int line = static_cast<int>(pos.line == 0 ? 0 : pos.line - 1),
+            column = static_cast<int>(pos.column == 0 ? 0 : pos.column - 1);
   return {{line, column}, {line, column + 1}};
 }
 
-json::Object diagnosticOf(const Documents& documents, const CheckResult& result, const Notice& notice, const Range& range,
-                          const Context& context) {
+json::Object diagnosticOf(const Documents& documents, const CheckResult& result, const Notice& notice,
+                          const Range& range, const Context& context) {
   json::Object diagnostic{{"range", llvm::lsp::toJSON(range)},
                           {"severity", static_cast<int>(notice.severity)},
                           {"code", notice.code},
@@ -39,12 +40,14 @@ json::Object diagnosticOf(const Documents& documents, const CheckResult& result,
 }
 
 bool isBefore(const Shown& a, const Shown& b) {
-  return std::tie(a.range.start.line, a.range.start.character) < std::tie(b.range.start.line, b.range.start.character);
+  return std::tie(a.range.start.line, a.range.start.character) <
+         std::tie(b.range.start.line, b.range.start.character);
 }
 
 }  // namespace
 
-json::Object locationOf(const Documents& documents, const CheckResult& result, const SourcePos& pos, const Context& context) {
+json::Object locationOf(const Documents& documents, const CheckResult& result, const SourcePos& pos,
+                        const Context& context) {
   if (const auto open = documents.find(pos.file); open != documents.end() && open->second.text != nullptr) {
     const std::uint32_t line = currentLine(result, open->second, pos.file, pos.line).value_or(pos.line);
     const Range range = open->second.text->rangeOf(line, pos.column, context.encoding);
@@ -71,12 +74,16 @@ std::vector<Shown> shownIn(const Documents& documents, const std::string& path, 
     if (isHeader(file) && report.error) continue;
     for (const Notice& notice : noticesOf(report, context.paths, is_shown)) {
       if (notice.pos.file != path) continue;
-      const std::optional<std::uint32_t> line = currentLine(*owner.result, target->second, path, notice.pos.line);
+      const std::optional<std::uint32_t> line =
+          currentLine(*owner.result, target->second, path, notice.pos.line);
       if (!line && notice.pos.line != 0) continue;
       const Range range = target->second.text->rangeOf(line.value_or(1), notice.pos.column, context.encoding);
       json::Object diagnostic = diagnosticOf(documents, *owner.result, notice, range, context);
-      const auto same = [&](const Shown& other) { return json::Value(json::Object(other.diagnostic)) == json::Value(json::Object(diagnostic)); };
-      if (std::none_of(shown.begin(), shown.end(), same)) shown.push_back({std::move(diagnostic), range, &owner, notice.finding});
+      const auto same = [&](const Shown& other) {
+        return json::Value(json::Object(other.diagnostic)) == json::Value(json::Object(diagnostic));
+      };
+      if (std::none_of(shown.begin(), shown.end(), same))
+        shown.push_back({std::move(diagnostic), range, &owner, notice.finding});
     }
   }
   std::stable_sort(shown.begin(), shown.end(), isBefore);

@@ -30,10 +30,12 @@ struct Shown {
   const diagnose::Finding* finding = nullptr;  ///< null: it is about no finding
 };
 
-/// What the results of all documents say of one, in the order of its lines; what two of them say alike counts once.
+/// What the results of all documents say of one, in the order of its lines; what two of them say alike counts
+/// once.
 std::vector<Shown> shownIn(const Documents& documents, const std::string& path, const Context& context);
 
 /// Range and URI of a position that may be in a file that is not open.
-llvm::json::Object locationOf(const Documents& documents, const CheckResult& result, const SourcePos& pos, const Context& context);
+llvm::json::Object locationOf(const Documents& documents, const CheckResult& result, const SourcePos& pos,
+                              const Context& context);
 
 }  // namespace handoff::lsp

@@ -28,9 +28,9 @@ struct CheckResult {
 struct Document {
   llvm::lsp::URIForFile uri;
   std::int64_t version = 0;
-  SharedText text;                  ///< null: editor and server no longer agree about it
-  std::uint64_t wanted = 0;         ///< generation of the newest check that was asked for
-  std::uint64_t ended = 0;          ///< generation of the newest check that ended, with a result or without
+  SharedText text;           ///< null: editor and server no longer agree about it
+  std::uint64_t wanted = 0;  ///< generation of the newest check that was asked for
+  std::uint64_t ended = 0;   ///< generation of the newest check that ended, with a result or without
   std::optional<CheckResult> result;
 
   /// A check that was asked for has not ended.
@@ -44,7 +44,7 @@ using Documents = std::map<std::string, Document>;
 bool isHeader(std::string_view path);
 
 /// A line that a check spoke of, from 1, in the text that is open now. Empty: that line was changed.
-std::optional<std::uint32_t> currentLine(const CheckResult& result, const Document& document, const std::string& path,
-                                         std::uint32_t line);
+std::optional<std::uint32_t> currentLine(const CheckResult& result, const Document& document,
+                                         const std::string& path, std::uint32_t line);
 
 }  // namespace handoff::lsp

@@ -27,7 +27,8 @@ class HoverMaker {
 
   std::optional<llvm::lsp::Hover> make() {
     for (const Shown& shown : shownIn(documents_, path_, context_))
-      if (shown.finding != nullptr && shown.range.start.line <= line_ && shown.range.end.line >= line_) addFinding(shown);
+      if (shown.finding != nullptr && shown.range.start.line <= line_ && shown.range.end.line >= line_)
+        addFinding(shown);
     for (const auto& [file, owner] : documents_) {
       if (!owner.result || owner.result->audits == nullptr) continue;
       for (const audit::KernelAudit& kernel : *owner.result->audits)
@@ -37,9 +38,11 @@ class HoverMaker {
     if (parts_.empty()) return std::nullopt;
     llvm::lsp::Hover hover{Range()};
     hover.contents.kind = llvm::lsp::MarkupKind::Markdown;
-    for (const std::string& part : parts_) hover.contents.value += (hover.contents.value.empty() ? "" : "\n\n---\n\n") + part;
+    for (const std::string& part : parts_)
+      hover.contents.value += (hover.contents.value.empty() ? "" : "\n\n---\n\n") + part;
     hover.contents.value = llvm::json::fixUTF8(hover.contents.value);
-    hover.range = documents_.at(path_).text->rangeOf(static_cast<std::uint32_t>(line_) + 1, 0, context_.encoding);
+    hover.range =
+        documents_.at(path_).text->rangeOf(static_cast<std::uint32_t>(line_) + 1, 0, context_.encoding);
     return hover;
   }
 
@@ -81,7 +84,8 @@ class HoverMaker {
       if (pos.isKnown()) text += " (" + placeOf(pos, result) + ")";
     }
     if (finding.repair)
-      text += "\n\nRepair: " + finding.repair->description + (finding.repair->is_tested ? "; re-run with it, the finding is gone" : "");
+      text += "\n\nRepair: " + finding.repair->description +
+              (finding.repair->is_tested ? "; re-run with it, the finding is gone" : "");
     add(text);
   }
 
@@ -99,8 +103,11 @@ class HoverMaker {
     addBatches(call, result, text);
     for (std::size_t i = 0; i < std::min(call.overlaps.size(), kMaxOverlaps); ++i) {
       const audit::Overlap& overlap = call.overlaps[i];
-      text += "\n\nBefore " + code(overlap.wait) + " (" + placeOf(context_.paths.ownPos(overlap.stack), result) + "): ";
-      text += overlap.most.total() == 0 ? "no work lies between" : "at most " + counted(overlap.most.total(), "instruction") + " of work between";
+      text += "\n\nBefore " + code(overlap.wait) + " (" +
+              placeOf(context_.paths.ownPos(overlap.stack), result) + "): ";
+      text += overlap.most.total() == 0
+                  ? "no work lies between"
+                  : "at most " + counted(overlap.most.total(), "instruction") + " of work between";
     }
     add(text);
   }
@@ -115,7 +122,8 @@ class HoverMaker {
       if (batch.wait.empty())
         text += ", no wait covers it";
       else
-        text += ", complete after " + code(batch.wait) + " (" + placeOf(context_.paths.ownPos(batch.wait_stack), result) + ")";
+        text += ", complete after " + code(batch.wait) + " (" +
+                placeOf(context_.paths.ownPos(batch.wait_stack), result) + ")";
     }
     if (call.batch_count > kMaxBatches) text += "\n- ... " + std::to_string(call.batch_count) + " in all";
   }
@@ -133,7 +141,8 @@ class HoverMaker {
 
 }  // namespace
 
-std::optional<llvm::lsp::Hover> hoverOf(const Documents& documents, const std::string& path, int line, const Context& context) {
+std::optional<llvm::lsp::Hover> hoverOf(const Documents& documents, const std::string& path, int line,
+                                        const Context& context) {
   const auto document = documents.find(path);
   if (document == documents.end() || document->second.text == nullptr) return std::nullopt;
   return HoverMaker(documents, path, line, context).make();

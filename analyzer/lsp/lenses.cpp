@@ -27,7 +27,8 @@ Kernels kernelsIn(const Documents& documents, const std::string& path) {
     if (!owner.result) continue;
     for (const KernelReport& kernel : owner.result->checked->report.kernels) {
       if (kernel.pos.file != path) continue;
-      if (const auto line = currentLine(*owner.result, target->second, path, kernel.pos.line)) kernels[*line].push_back(&kernel);
+      if (const auto line = currentLine(*owner.result, target->second, path, kernel.pos.line))
+        kernels[*line].push_back(&kernel);
     }
   }
   return kernels;
@@ -41,8 +42,9 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// What counts: findings for other launches do not.
 std::size_t findingsOf(const KernelReport& kernel) {
-  return static_cast<std::size_t>(std::count_if(kernel.findings.begin(), kernel.findings.end(),
-                                                [](const diagnose::Finding& finding) { return !finding.is_for_other_launches; }));
+  return static_cast<std::size_t>(
+      std::count_if(kernel.findings.begin(), kernel.findings.end(),
+                    [](const diagnose::Finding& finding) { return !finding.is_for_other_launches; }));
 }
 
 std::string verdictText(const KernelReport& kernel) {
@@ -50,10 +52,14 @@ std::string verdictText(const KernelReport& kernel) {
   if (!kernel.has_async && kernel.findings.empty()) return "no asynchronous copies";
   const std::string verdict(diagnose::toString(kernel.verdict));
   switch (kernel.verdict) {
-    case Verdict::kVerified: return kernel.holds_for.empty() ? verdict : verdict + " for " + joined(kernel.holds_for);
-    case Verdict::kBounded: return verdict + ": " + counted(kernel.limits.size(), "limit");
-    case Verdict::kViolation: return verdict + ": " + counted(findingsOf(kernel), "finding");
-    case Verdict::kError: break;
+    case Verdict::kVerified:
+      return kernel.holds_for.empty() ? verdict : verdict + " for " + joined(kernel.holds_for);
+    case Verdict::kBounded:
+      return verdict + ": " + counted(kernel.limits.size(), "limit");
+    case Verdict::kViolation:
+      return verdict + ": " + counted(findingsOf(kernel), "finding");
+    case Verdict::kError:
+      break;
   }
   return verdict;
 }
@@ -64,13 +70,16 @@ std::string titleOf(const std::vector<const KernelReport*>& kernels) {
   for (const KernelReport* kernel : kernels) ++counts[kernel->verdict];
   std::string text;
   for (const auto& [verdict, count] : counts)
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(diagnose::toString(verdict));
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(diagnose::toString(verdict));
   return "handoff: " + counted(kernels.size(), "instance") + ": " + text;
 }
 
 void describe(const KernelReport& kernel, const Context& context, std::string& text) {
-  text += (text.empty() ? "" : "\n") + std::string("### `") + nameOf(kernel) + "`\n\n" + verdictText(kernel) + "\n";
-  if (kernel.verdict != Verdict::kVerified && !kernel.holds_for.empty()) text += "\nHolds for " + joined(kernel.holds_for) + ".\n";
+  text += (text.empty() ? "" : "\n") + std::string("### `") + nameOf(kernel) + "`\n\n" + verdictText(kernel) +
+          "\n";
+  if (kernel.verdict != Verdict::kVerified && !kernel.holds_for.empty())
+    text += "\nHolds for " + joined(kernel.holds_for) + ".\n";
   if (!kernel.launches.empty()) text += "\nLaunches:\n";
   for (const std::string& launch : kernel.launches) text += "- `" + launch + "`\n";
   if (!kernel.limits.empty()) text += "\nLimits:\n";
@@ -80,7 +89,8 @@ void describe(const KernelReport& kernel, const Context& context, std::string& t
   }
   if (!kernel.findings.empty()) text += "\nFindings:\n";
   for (const diagnose::Finding& finding : kernel.findings)
-    text += "- " + finding.rule + ": " + finding.message + " (" + placeText(context.paths.ownPos(finding.stack), context.paths) + ")\n";
+    text += "- " + finding.rule + ": " + finding.message + " (" +
+            placeText(context.paths.ownPos(finding.stack), context.paths) + ")\n";
 }
 
 }  // namespace
@@ -90,16 +100,18 @@ json::Array codeLenses(const Documents& documents, const std::string& path, cons
   const auto document = documents.find(path);
   if (document == documents.end() || document->second.text == nullptr) return lenses;
   for (const auto& [line, kernels] : kernelsIn(documents, path)) {
-    json::Object command{{"title", json::fixUTF8(titleOf(kernels))},
-                         {"command", kShowKernel},
-                         {"arguments", json::Array{document->second.uri.uri(), static_cast<std::int64_t>(line)}}};
+    json::Object command{
+        {"title", json::fixUTF8(titleOf(kernels))},
+        {"command", kShowKernel},
+        {"arguments", json::Array{document->second.uri.uri(), static_cast<std::int64_t>(line)}}};
     const llvm::lsp::Range range = document->second.text->rangeOf(line, 0, context.encoding);
     lenses.push_back(json::Object{{"range", llvm::lsp::toJSON(range)}, {"command", std::move(command)}});
   }
   return lenses;
 }
 
-std::optional<std::string> describeKernels(const Documents& documents, const std::string& path, std::uint32_t line, const Context& context) {
+std::optional<std::string> describeKernels(const Documents& documents, const std::string& path,
+                                           std::uint32_t line, const Context& context) {
   const Kernels kernels = kernelsIn(documents, path);
   const auto found = kernels.find(line);
   if (found == kernels.end()) return std::nullopt;

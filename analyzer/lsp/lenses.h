@@ -11,12 +11,15 @@
 
 namespace handoff::lsp {
 
-inline constexpr llvm::StringLiteral kShowKernel = "handoff.showKernel";  ///< a command; arguments: URI, line from 1
+inline constexpr llvm::StringLiteral kShowKernel =
+    "handoff.showKernel";  ///< a command; arguments: URI, line from 1
 
 /// One for each line with a kernel; instances of a template share it.
 llvm::json::Array codeLenses(const Documents& documents, const std::string& path, const Context& context);
 
-/// Verdict, what it holds for, launches and all limits of the kernels at this line, as Markdown; empty: no kernel is there.
-std::optional<std::string> describeKernels(const Documents& documents, const std::string& path, std::uint32_t line, const Context& context);
+/// Verdict, what it holds for, launches and all limits of the kernels at this line, as Markdown; empty: no
+/// kernel is there.
+std::optional<std::string> describeKernels(const Documents& documents, const std::string& path,
+                                           std::uint32_t line, const Context& context);
 
 }  // namespace handoff::lsp

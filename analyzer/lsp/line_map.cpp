@@ -6,7 +6,8 @@
 
 namespace handoff::lsp {
 
-LineMap::LineMap(const Text& checked, const Text& now) : checked_lines_(checked.lineCount()), now_lines_(now.lineCount()) {
+LineMap::LineMap(const Text& checked, const Text& now)
+    : checked_lines_(checked.lineCount()), now_lines_(now.lineCount()) {
   is_identity_ = &checked == &now || checked.content() == now.content();
   const std::size_t shorter = std::min(checked_lines_, now_lines_);
   if (is_identity_) {
@@ -14,12 +15,15 @@ LineMap::LineMap(const Text& checked, const Text& now) : checked_lines_(checked.
     return;
   }
   while (head_ < shorter && checked.line(head_) == now.line(head_)) ++head_;
-  while (tail_ < shorter - head_ && checked.line(checked_lines_ - 1 - tail_) == now.line(now_lines_ - 1 - tail_)) ++tail_;
+  while (tail_ < shorter - head_ &&
+         checked.line(checked_lines_ - 1 - tail_) == now.line(now_lines_ - 1 - tail_))
+    ++tail_;
 }
 
 namespace {
 
-std::optional<std::uint32_t> map(std::uint32_t line, std::size_t from, std::size_t to, std::size_t head, std::size_t tail) {
+std::optional<std::uint32_t> map(std::uint32_t line, std::size_t from, std::size_t to, std::size_t head,
+                                 std::size_t tail) {
   if (line == 0 || line > from) return std::nullopt;
   if (line <= head) return line;
   if (line > from - tail) return static_cast<std::uint32_t>(line + to - from);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the lines of a checked text are in the text that the editor has by now.
 //
-// Lines before the first difference keep their number, lines behind the last one keep their distance from the end, and
-// those in between have no place. So one edited region, wherever it is, moves what lies behind it, and a result about a
-// line that was touched is about no line any more.
+// Lines before the first difference keep their number, lines behind the last one keep their distance from the
+// end, and those in between have no place. So one edited region, wherever it is, moves what lies behind it,
+// and a result about a line that was touched is about no line any more.
 #pragma once
 
 #include <cstdint>

@@ -21,11 +21,14 @@ std::string malformed(ErrorCode code, const std::string& message, llvm::json::Va
       {"jsonrpc", "2.0"},
       {"id", std::move(id)},
       {"method", MessageInput::kMalformed},
-      {"params", llvm::json::Object{{"code", static_cast<int>(code)}, {"message", llvm::json::fixUTF8(message)}}}};
+      {"params",
+       llvm::json::Object{{"code", static_cast<int>(code)}, {"message", llvm::json::fixUTF8(message)}}}};
   return llvm::formatv("{0}", call);
 }
 
-bool isId(const llvm::json::Value& id) { return id.kind() == llvm::json::Value::String || id.kind() == llvm::json::Value::Number; }
+bool isId(const llvm::json::Value& id) {
+  return id.kind() == llvm::json::Value::String || id.kind() == llvm::json::Value::Number;
+}
 
 }  // namespace
 
@@ -84,8 +87,10 @@ llvm::LogicalResult MessageInput::readStandardMessage(std::string& json) {
     return llvm::success();
   }
   if (length > kMaxMessage) {
-    for (std::size_t i = 0; i < length && std::fgetc(in_) != EOF; ++i) {}
-    json = malformed(ErrorCode::InvalidRequest, "a message of " + std::to_string(length) + " bytes is too long");
+    for (std::size_t i = 0; i < length && std::fgetc(in_) != EOF; ++i) {
+    }
+    json =
+        malformed(ErrorCode::InvalidRequest, "a message of " + std::to_string(length) + " bytes is too long");
     return llvm::success();
   }
   json.clear();
@@ -101,11 +106,14 @@ llvm::LogicalResult MessageInput::readStandardMessage(std::string& json) {
   return llvm::success();
 }
 
-llvm::LogicalResult MessageInput::readDelimitedMessage(std::string& json) { return readStandardMessage(json); }
+llvm::LogicalResult MessageInput::readDelimitedMessage(std::string& json) {
+  return readStandardMessage(json);
+}
 
 void MessageInput::inspect(std::string& json) {
   if (nestingOf(json) > kMaxNesting) {
-    json = malformed(ErrorCode::ParseError, "a message nests deeper than " + std::to_string(kMaxNesting) + " values");
+    json = malformed(ErrorCode::ParseError,
+                     "a message nests deeper than " + std::to_string(kMaxNesting) + " values");
     return;
   }
   llvm::Expected<llvm::json::Value> message = llvm::json::parse(json);
@@ -121,9 +129,11 @@ void MessageInput::inspect(std::string& json) {
   const llvm::json::Value* const id = object->get("id");
   const bool is_request = object->get("method") != nullptr;
   if (is_request && !object->getString("method")) {
-    json = malformed(ErrorCode::InvalidRequest, "the method of a message is a string", id != nullptr && isId(*id) ? *id : nullptr);
+    json = malformed(ErrorCode::InvalidRequest, "the method of a message is a string",
+                     id != nullptr && isId(*id) ? *id : nullptr);
   } else if (is_request && object->getString("method") == llvm::StringRef(kMalformed)) {
-    json = malformed(ErrorCode::MethodNotFound, "method not found: " + kMalformed.str(), id != nullptr && isId(*id) ? *id : nullptr);
+    json = malformed(ErrorCode::MethodNotFound, "method not found: " + kMalformed.str(),
+                     id != nullptr && isId(*id) ? *id : nullptr);
   } else if (id != nullptr && !isId(*id)) {
     json = malformed(ErrorCode::InvalidRequest, "the id of a message is a string or a number");
   } else if (!is_request && id == nullptr) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The incoming half of the transport: frames, and a check of what is in them.
 //
-// LLVM's transport ends the server on a message that is not JSON-RPC, and its parser recurses as deep as a message nests.
-// So every message is looked at here first. A bad one is handed on as a call of kMalformed, whose handler answers with the
-// error that JSON-RPC has for it; nothing that a client sends ends the server.
+// LLVM's transport ends the server on a message that is not JSON-RPC, and its parser recurses as deep as a
+// message nests. So every message is looked at here first. A bad one is handed on as a call of kMalformed,
+// whose handler answers with the error that JSON-RPC has for it; nothing that a client sends ends the server.
 #pragma once
 
 #include <llvm/Support/JSON.h>
@@ -28,8 +28,8 @@ class MessageInput : public llvm::lsp::JSONTransportInput {
   llvm::LogicalResult readStandardMessage(std::string& json) override;
   llvm::LogicalResult readDelimitedMessage(std::string& json) override;
 
-  /// Of the request that was read last, as text; empty for a notification. A handler runs before the next message is
-  /// read, so in a handler this is its own request.
+  /// Of the request that was read last, as text; empty for a notification. A handler runs before the next
+  /// message is read, so in a handler this is its own request.
   const std::string& requestId() const { return request_id_; }
 
  private:

@@ -10,7 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string frame(const std::string& body) { return "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body; }
+std::string frame(const std::string& body) {
+  return "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
 
 /// All messages of a stream.
 std::vector<std::string> read(std::string bytes) {
@@ -32,19 +34,22 @@ std::string only(const std::string& bytes) {
 }
 
 TEST(MessageInput, MessagesFollowEachOther) {
-  const std::string one = R"({"jsonrpc":"2.0","method":"a"})", two = R"({"jsonrpc":"2.0","id":1,"method":"b"})";
+  const std::string one = R"({"jsonrpc":"2.0","method":"a"})",
+                    two = R"({"jsonrpc":"2.0","id":1,"method":"b"})";
   EXPECT_THAT(read(frame(one) + frame(two)), testing::ElementsAre(one, two));
 }
 
 TEST(MessageInput, HeadersMayComeInAnyCaseAndNumber) {
   const std::string body = R"({"jsonrpc":"2.0","method":"a"})";
-  const std::string head = "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\ncontent-length: " + std::to_string(body.size());
+  const std::string head = "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\ncontent-length: " +
+                           std::to_string(body.size());
   EXPECT_EQ(only(head + "\r\n\r\n" + body), body);
   EXPECT_EQ(only("Content-Length: " + std::to_string(body.size()) + "\n\n" + body), body);
 }
 
 TEST(MessageInput, RequestIdIsThatOfTheLastMessage) {
-  std::string bytes = frame(R"({"jsonrpc":"2.0","id":"x","method":"a"})") + frame(R"({"jsonrpc":"2.0","method":"b"})");
+  std::string bytes =
+      frame(R"({"jsonrpc":"2.0","id":"x","method":"a"})") + frame(R"({"jsonrpc":"2.0","method":"b"})");
   std::FILE* const file = fmemopen(bytes.data(), bytes.size(), "r");
   MessageInput input(file);
   std::string json;
@@ -56,8 +61,9 @@ TEST(MessageInput, RequestIdIsThatOfTheLastMessage) {
 }
 
 TEST(MessageInput, WhatIsNoMessageBecomesACallThatAnswersSo) {
-  for (const char* body : {"{", "[]", "7", R"({"method":"a"})", R"({"jsonrpc":"2.0"})", R"({"jsonrpc":"2.0","method":7})",
-                           R"({"jsonrpc":"2.0","id":{},"method":"a"})", "\xff\xfe"}) {
+  for (const char* body :
+       {"{", "[]", "7", R"({"method":"a"})", R"({"jsonrpc":"2.0"})", R"({"jsonrpc":"2.0","method":7})",
+        R"({"jsonrpc":"2.0","id":{},"method":"a"})", "\xff\xfe"}) {
     const std::string json = only(frame(body));
     EXPECT_THAT(json, HasSubstr("handoff/malformed")) << body;
     EXPECT_TRUE(static_cast<bool>(llvm::json::parse(json))) << body;
@@ -65,7 +71,8 @@ TEST(MessageInput, WhatIsNoMessageBecomesACallThatAnswersSo) {
 }
 
 TEST(MessageInput, ClientCannotCallTheMethodThatStandsForIt) {
-  EXPECT_THAT(only(frame(R"({"jsonrpc":"2.0","id":5,"method":"handoff/malformed","params":{}})")), HasSubstr("-32601"));
+  EXPECT_THAT(only(frame(R"({"jsonrpc":"2.0","id":5,"method":"handoff/malformed","params":{}})")),
+              HasSubstr("-32601"));
 }
 
 TEST(MessageInput, StreamThatEndsWithinAMessageIsOver) {
@@ -75,7 +82,8 @@ TEST(MessageInput, StreamThatEndsWithinAMessageIsOver) {
 }
 
 TEST(MessageInput, HeaderWithoutALengthIsSkipped) {
-  const std::vector<std::string> messages = read("Foo: 1\r\n\r\n" + frame(R"({"jsonrpc":"2.0","method":"a"})"));
+  const std::vector<std::string> messages =
+      read("Foo: 1\r\n\r\n" + frame(R"({"jsonrpc":"2.0","method":"a"})"));
   ASSERT_EQ(messages.size(), 2U);
   EXPECT_THAT(messages[0], HasSubstr("Content-Length"));
   EXPECT_THAT(read("Content-Length: -5\r\n\r\n").front(), HasSubstr("handoff/malformed"));

@@ -20,10 +20,14 @@ constexpr std::size_t kMaxRelated = 8, kMaxShownLimits = 3;
 DiagnosticSeverity severityOf(const Finding& finding) {
   if (finding.is_for_other_launches) return DiagnosticSeverity::Information;
   switch (finding.severity) {
-    case diagnose::Severity::kError: return DiagnosticSeverity::Error;
-    case diagnose::Severity::kWarning: return DiagnosticSeverity::Warning;
-    case diagnose::Severity::kPossible: return DiagnosticSeverity::Information;
-    case diagnose::Severity::kNote: break;
+    case diagnose::Severity::kError:
+      return DiagnosticSeverity::Error;
+    case diagnose::Severity::kWarning:
+      return DiagnosticSeverity::Warning;
+    case diagnose::Severity::kPossible:
+      return DiagnosticSeverity::Information;
+    case diagnose::Severity::kNote:
+      break;
   }
   return DiagnosticSeverity::Hint;
 }
@@ -51,8 +55,8 @@ class NoticeMaker {
  private:
   bool isShown(const std::string& path) const { return path == file_.path || is_shown_(path); }
 
-  /// The innermost frame of the user that can be shown; else the first line of the file. `place`: what to say of the frame
-  /// that cannot.
+  /// The innermost frame of the user that can be shown; else the first line of the file. `place`: what to say
+  /// of the frame that cannot.
   SourcePos shownPos(const SourceStack& stack, std::string& place) const {
     const SourcePos own = paths_.ownPos(stack);
     if (isShown(own.file)) return own;
@@ -69,8 +73,10 @@ class NoticeMaker {
     notice.pos = shownPos(finding.stack, place);
     notice.severity = severityOf(finding);
     notice.code = finding.rule;
-    notice.message = (finding.is_for_other_launches ? "for other launches: " : "") + (place.empty() ? "" : place + ": ") + finding.message;
-    if (const std::string rest = report::restOfGroup(file_, groups_, kernel, index); !rest.empty()) notice.message += "\n" + rest;
+    notice.message = (finding.is_for_other_launches ? "for other launches: " : "") +
+                     (place.empty() ? "" : place + ": ") + finding.message;
+    if (const std::string rest = report::restOfGroup(file_, groups_, kernel, index); !rest.empty())
+      notice.message += "\n" + rest;
     if (!place.empty()) notice.related.push_back({"the finding is here", paths_.ownPos(finding.stack)});
     for (const diagnose::Related& related : finding.related) {
       if (notice.related.size() >= kMaxRelated) break;
@@ -84,20 +90,24 @@ class NoticeMaker {
   /// One for each kernel that is not verified, so that many limits do not bury the findings.
   void addVerdict(const KernelReport& kernel) {
     if (!kernel.error.empty()) {
-      add(kernel.pos, DiagnosticSeverity::Warning, "not-checked", nameOf(kernel) + " was not checked: " + kernel.error);
+      add(kernel.pos, DiagnosticSeverity::Warning, "not-checked",
+          nameOf(kernel) + " was not checked: " + kernel.error);
       return;
     }
     if (kernel.verdict != diagnose::Verdict::kBounded || kernel.limits.empty()) return;
     std::string message = nameOf(kernel) + " is bounded by " + counted(kernel.limits.size(), "limit") + ": ";
-    for (std::size_t i = 0; i < std::min(kernel.limits.size(), kMaxShownLimits); ++i) message += (i == 0 ? "" : "; ") + kernel.limits[i].reason;
+    for (std::size_t i = 0; i < std::min(kernel.limits.size(), kMaxShownLimits); ++i)
+      message += (i == 0 ? "" : "; ") + kernel.limits[i].reason;
     if (kernel.limits.size() > kMaxShownLimits) message += "; ...";
     Notice& notice = add(kernel.pos, DiagnosticSeverity::Hint, "bounded", std::move(message));
     for (const diagnose::Limit& limit : kernel.limits)
-      if (limit.pos.isKnown() && notice.related.size() < kMaxRelated) notice.related.push_back({limit.reason, limit.pos});
+      if (limit.pos.isKnown() && notice.related.size() < kMaxRelated)
+        notice.related.push_back({limit.reason, limit.pos});
   }
 
   void addFailure(const Error& error) {
-    Notice& notice = add(error.pos, DiagnosticSeverity::Error, "not-checked", "not checked: " + error.message);
+    Notice& notice =
+        add(error.pos, DiagnosticSeverity::Error, "not-checked", "not checked: " + error.message);
     // The compiler's error in a header: said in the file as well, which was not checked because of it.
     if (!isShown(error.pos.file) && error.pos.isKnown()) notice.related.push_back({error.message, error.pos});
   }
@@ -112,7 +122,8 @@ class NoticeMaker {
       if (pos.isKnown()) message = placeText(pos, paths_) + ": " + message;
       pos = {file_.path, 1, 0};
     }
-    return notices_.emplace_back(Notice{std::move(pos), severity, std::move(code), std::move(message), {}, nullptr});
+    return notices_.emplace_back(
+        Notice{std::move(pos), severity, std::move(code), std::move(message), {}, nullptr});
   }
 
   const report::FileReport& file_;
@@ -124,7 +135,9 @@ class NoticeMaker {
 
 }  // namespace
 
-const std::string& nameOf(const KernelReport& kernel) { return kernel.pretty.empty() ? kernel.name : kernel.pretty; }
+const std::string& nameOf(const KernelReport& kernel) {
+  return kernel.pretty.empty() ? kernel.name : kernel.pretty;
+}
 
 std::string counted(std::size_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
@@ -136,7 +149,8 @@ std::string placeText(const SourcePos& pos, const report::Paths& paths) {
   return pos.isKnown() ? file + ":" + std::to_string(pos.line) : file;
 }
 
-std::vector<Notice> noticesOf(const report::FileReport& file, const report::Paths& paths, const IsShown& is_shown) {
+std::vector<Notice> noticesOf(const report::FileReport& file, const report::Paths& paths,
+                              const IsShown& is_shown) {
   return NoticeMaker(file, paths, is_shown).make();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the report on a file to what an editor shows at its lines: findings, one hint for the limits of each kernel, and why
-// something was not checked. Still in lines and columns of the compiler.
+// From the report on a file to what an editor shows at its lines: findings, one hint for the limits of each
+// kernel, and why something was not checked. Still in lines and columns of the compiler.
 #pragma once
 
 #include <llvm/Support/LSP/Protocol.h>
@@ -18,7 +18,7 @@ namespace handoff::lsp {
 struct Notice {
   SourcePos pos;
   llvm::lsp::DiagnosticSeverity severity = llvm::lsp::DiagnosticSeverity::Error;
-  std::string code;      ///< the rule; "bounded" and "not-checked" are none
+  std::string code;  ///< the rule; "bounded" and "not-checked" are none
   std::string message;
   struct Related {
     std::string message;
@@ -31,9 +31,10 @@ struct Notice {
 /// True for files whose lines can be shown: the open documents.
 using IsShown = std::function<bool(const std::string& path)>;
 
-/// Each with a position in the file itself or in another one that is shown. A finding in a header that is not shown stands
-/// where the file leads to it.
-std::vector<Notice> noticesOf(const report::FileReport& file, const report::Paths& paths, const IsShown& is_shown);
+/// Each with a position in the file itself or in another one that is shown. A finding in a header that is not
+/// shown stands where the file leads to it.
+std::vector<Notice> noticesOf(const report::FileReport& file, const report::Paths& paths,
+                              const IsShown& is_shown);
 
 /// "ring_sum<3>(const float4 *, float *, int)"; the mangled name where there is no other.
 const std::string& nameOf(const diagnose::KernelReport& kernel);

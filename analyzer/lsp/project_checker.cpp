@@ -23,7 +23,8 @@ std::vector<std::string> configCandidates(const std::string& file) {
   }
 }
 
-std::vector<std::string> dependenciesOf(const std::string& file, const frontend::Unit& unit, const frontend::Options& options) {
+std::vector<std::string> dependenciesOf(const std::string& file, const frontend::Unit& unit,
+                                        const frontend::Options& options) {
   std::vector<std::string> files = configCandidates(file);
   const std::vector<std::string> databases = frontend::databaseCandidates(file, options);
   files.insert(files.end(), databases.begin(), databases.end());
@@ -47,7 +48,8 @@ std::shared_ptr<const Checked> ProjectChecker::check(const CheckRequest& request
   auto checked = std::make_shared<Checked>();
   checked->report.path = request.file;
   const std::optional<std::string> config_path = config::findFor(request.file);
-  const Result<config::Config> config = config_path ? config::load(*config_path) : Result<config::Config>(config::Config{});
+  const Result<config::Config> config =
+      config_path ? config::load(*config_path) : Result<config::Config>(config::Config{});
   if (!config) {
     checked->report.error = config.error();
     return checked;

@@ -12,7 +12,8 @@
 
 namespace handoff::lsp {
 
-/// What the command line of the server and the configuration of a file say together. Called from several threads.
+/// What the command line of the server and the configuration of a file say together. Called from several
+/// threads.
 using SettingsFor = std::function<project::Settings(const config::Config& config)>;
 
 class ProjectChecker : public Checker {

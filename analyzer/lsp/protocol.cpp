@@ -54,7 +54,8 @@ bool fromJSON(const json::Value& value, CodeActionParams& params, json::Path pat
 bool fromJSON(const json::Value& value, CommandParams& params, json::Path path) {
   json::ObjectMapper map(value, path);
   if (!map || !map.map("command", params.command)) return false;
-  if (const json::Value* const arguments = find(value, {"arguments"}); arguments != nullptr && arguments->getAsArray() != nullptr)
+  if (const json::Value* const arguments = find(value, {"arguments"});
+      arguments != nullptr && arguments->getAsArray() != nullptr)
     params.arguments = *arguments->getAsArray();
   return true;
 }
@@ -77,7 +78,8 @@ bool fromJSON(const json::Value& value, WatchedFilesParams& params, json::Path p
   }
   for (const json::Value& change : *changes->getAsArray()) {
     const json::Value* const uri = find(change, {"uri"});
-    llvm::Expected<llvm::lsp::URIForFile> file = llvm::lsp::URIForFile::fromURI(uri == nullptr ? "" : uri->getAsString().value_or(""));
+    llvm::Expected<llvm::lsp::URIForFile> file =
+        llvm::lsp::URIForFile::fromURI(uri == nullptr ? "" : uri->getAsString().value_or(""));
     if (file)
       params.files.push_back(*file);
     else
@@ -90,13 +92,18 @@ Client clientOf(const json::Value& initialize) {
   Client client;
   if (const json::Value* const encodings = find(initialize, {"capabilities", "general", "positionEncodings"}))
     if (const json::Array* const list = encodings->getAsArray())
-      client.takes_utf8 = std::any_of(list->begin(), list->end(), [](const json::Value& item) { return item.getAsString() == llvm::StringRef("utf-8"); });
+      client.takes_utf8 = std::any_of(list->begin(), list->end(), [](const json::Value& item) {
+        return item.getAsString() == llvm::StringRef("utf-8");
+      });
   client.has_progress = isTrue(initialize, {"capabilities", "window", "workDoneProgress"});
-  client.has_document_changes = isTrue(initialize, {"capabilities", "workspace", "workspaceEdit", "documentChanges"});
+  client.has_document_changes =
+      isTrue(initialize, {"capabilities", "workspace", "workspaceEdit", "documentChanges"});
   client.refreshes_lenses = isTrue(initialize, {"capabilities", "workspace", "codeLens", "refreshSupport"});
   client.shows_command_results = isTrue(initialize, {"initializationOptions", "showsCommandResults"});
-  if (const json::Value* const on_change = find(initialize, {"initializationOptions", "checkOnChange"})) client.checks_on_change = on_change->getAsBoolean();
-  if (const json::Value* const delay = find(initialize, {"initializationOptions", "changeDelay"})) client.change_delay = delay->getAsInteger();
+  if (const json::Value* const on_change = find(initialize, {"initializationOptions", "checkOnChange"}))
+    client.checks_on_change = on_change->getAsBoolean();
+  if (const json::Value* const delay = find(initialize, {"initializationOptions", "changeDelay"}))
+    client.change_delay = delay->getAsInteger();
   return client;
 }
 

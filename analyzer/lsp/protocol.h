@@ -51,12 +51,12 @@ bool fromJSON(const llvm::json::Value& value, WatchedFilesParams& params, llvm::
 
 /// What the client can do, and what it asks for, from the parameters of initialize.
 struct Client {
-  bool takes_utf8 = false;              ///< general.positionEncodings
-  bool has_progress = false;            ///< window.workDoneProgress
-  bool has_document_changes = false;    ///< workspace.workspaceEdit.documentChanges
-  bool refreshes_lenses = false;        ///< workspace.codeLens.refreshSupport
-  bool shows_command_results = false;   ///< initializationOptions.showsCommandResults: no message is needed
-  std::optional<bool> checks_on_change; ///< initializationOptions.checkOnChange
+  bool takes_utf8 = false;               ///< general.positionEncodings
+  bool has_progress = false;             ///< window.workDoneProgress
+  bool has_document_changes = false;     ///< workspace.workspaceEdit.documentChanges
+  bool refreshes_lenses = false;         ///< workspace.codeLens.refreshSupport
+  bool shows_command_results = false;    ///< initializationOptions.showsCommandResults: no message is needed
+  std::optional<bool> checks_on_change;  ///< initializationOptions.checkOnChange
   std::optional<std::int64_t> change_delay;  ///< initializationOptions.changeDelay, milliseconds
 };
 Client clientOf(const llvm::json::Value& initialize);

@@ -20,7 +20,8 @@ void waitFor(const std::atomic<bool>& flag) {
 TEST(Scheduler, RunsWhatItIsGiven) {
   Scheduler scheduler(2);
   std::atomic<int> runs = 0;
-  for (int i = 0; i < 10; ++i) scheduler.schedule("file " + std::to_string(i), {}, [&](const CancelToken&) { ++runs; });
+  for (int i = 0; i < 10; ++i)
+    scheduler.schedule("file " + std::to_string(i), {}, [&](const CancelToken&) { ++runs; });
   EXPECT_TRUE(scheduler.waitUntilIdle(kLong));
   EXPECT_EQ(runs, 10);
 }
@@ -57,8 +58,14 @@ TEST(Scheduler, FilesRunBesideEachOther) {
   Scheduler scheduler(2);
   std::promise<void> first, second;
   std::shared_future<void> first_is_there = first.get_future(), second_is_there = second.get_future();
-  scheduler.schedule("a", {}, [&](const CancelToken&) { first.set_value(); second_is_there.wait(); });
-  scheduler.schedule("b", {}, [&](const CancelToken&) { second.set_value(); first_is_there.wait(); });
+  scheduler.schedule("a", {}, [&](const CancelToken&) {
+    first.set_value();
+    second_is_there.wait();
+  });
+  scheduler.schedule("b", {}, [&](const CancelToken&) {
+    second.set_value();
+    first_is_there.wait();
+  });
   EXPECT_TRUE(scheduler.waitUntilIdle(kLong)) << "each waits for the other to have started";
 }
 
@@ -81,7 +88,8 @@ TEST(Scheduler, EndCancelsWhatRuns) {
       while (!cancel.isCancelled()) std::this_thread::sleep_for(milliseconds(1));
       was_cancelled = true;
     });
-    scheduler.schedule("other", {}, [](const CancelToken&) { FAIL() << "it waited when the scheduler ended"; });
+    scheduler.schedule("other", {},
+                       [](const CancelToken&) { FAIL() << "it waited when the scheduler ended"; });
     waitFor(has_started);
   }
   EXPECT_TRUE(was_cancelled);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks: when they are asked for, what becomes of their results.
 //
-// A result counts only when it is of the newest check that was asked for (accept). So an old result, however late it comes,
-// overwrites none that is newer, and what a client sees of a file only ever moves forward. Diagnostics are computed and
-// sent under the lock; their order on the wire is the order in which results were accepted.
+// A result counts only when it is of the newest check that was asked for (accept). So an old result, however
+// late it comes, overwrites none that is newer, and what a client sees of a file only ever moves forward.
+// Diagnostics are computed and sent under the lock; their order on the wire is the order in which results
+// were accepted.
 #include "analyzer/lsp/server.h"
 
 #include <algorithm>
@@ -39,9 +40,15 @@ bool dependsOn(const Document& document, const std::string& path) {
 
 }  // namespace
 
-Server::Server(Checker& checker, const ServerOptions& options, llvm::lsp::JSONTransport& transport, MessageInput& input)
-    : checker_(checker), options_(options), input_(input), transport_(transport), handler_(transport),
-      context_{options.paths, Encoding::kUtf16, options.rule_link}, scheduler_(options.workers) {
+Server::Server(Checker& checker, const ServerOptions& options, llvm::lsp::JSONTransport& transport,
+               MessageInput& input)
+    : checker_(checker),
+      options_(options),
+      input_(input),
+      transport_(transport),
+      handler_(transport),
+      context_{options.paths, Encoding::kUtf16, options.rule_link},
+      scheduler_(options.workers) {
   bind();
 }
 
@@ -51,7 +58,8 @@ int Server::run() {
   return phase_ == Phase::kShutDown ? 0 : 1;
 }
 
-// A header is checked by itself only where no open file includes it: there it has its template arguments and flags.
+// A header is checked by itself only where no open file includes it: there it has its template arguments and
+// flags.
 bool Server::isCovered(const std::string& header) const {
   return isHeader(header) && std::any_of(documents_.begin(), documents_.end(), [&](const auto& entry) {
            return entry.first != header && dependsOn(entry.second, header);
@@ -62,7 +70,9 @@ void Server::requestCheck(const std::string& path, std::chrono::milliseconds del
   const auto document = documents_.find(path);
   if (document == documents_.end() || document->second.text == nullptr || isCovered(path)) return;
   const std::uint64_t generation = document->second.wanted = ++generation_;
-  scheduler_.schedule(path, delay, [this, path, generation](const CancelToken& cancel) { runCheck(path, generation, cancel); });
+  scheduler_.schedule(path, delay, [this, path, generation](const CancelToken& cancel) {
+    runCheck(path, generation, cancel);
+  });
 }
 
 void Server::requestChecksOf(const std::string& changed) {
@@ -93,7 +103,8 @@ void Server::runCheck(const std::string& path, std::uint64_t generation, const C
   const std::lock_guard lock(mutex_);
   if (const auto document = documents_.find(path); document != documents_.end()) {
     std::optional<CheckResult>& result = document->second.result;
-    if (audits != nullptr && !cancel.isCancelled() && result && result->generation == generation) result->audits = audits;
+    if (audits != nullptr && !cancel.isCancelled() && result && result->generation == generation)
+      result->audits = audits;
     document->second.ended = std::max(document->second.ended, generation);
   }
   endProgress(generation);
@@ -102,7 +113,9 @@ void Server::runCheck(const std::string& path, std::uint64_t generation, const C
 
 bool Server::accept(const std::string& path, CheckResult result) {
   const auto document = documents_.find(path);
-  if (document == documents_.end() || document->second.wanted != result.generation || result.checked->is_cancelled) return false;
+  if (document == documents_.end() || document->second.wanted != result.generation ||
+      result.checked->is_cancelled)
+    return false;
   std::optional<CheckResult>& last = document->second.result;
   // A report from memory: so is what was audited.
   if (last && last->checked == result.checked) result.audits = last->audits;
@@ -125,8 +138,9 @@ void Server::publish(const std::string& path, bool is_forced) {
   const auto [known, is_new] = published_.try_emplace(path, json::Array());
   if (!is_forced && known->second == all) return;
   known->second = all;
-  notify("textDocument/publishDiagnostics",
-         json::Object{{"uri", document->second.uri.uri()}, {"version", document->second.version}, {"diagnostics", std::move(all)}});
+  notify("textDocument/publishDiagnostics", json::Object{{"uri", document->second.uri.uri()},
+                                                         {"version", document->second.version},
+                                                         {"diagnostics", std::move(all)}});
 }
 
 void Server::publishAll(const std::string& forced) {
@@ -138,11 +152,13 @@ bool Server::isReady(const Pending& pending) const {
   if (found == documents_.end() || !found->second.isInFlight()) return true;
   const std::optional<CheckResult>& result = found->second.result;
   if (!result) return false;
-  return pending.kind == Pending::Kind::kLenses || (result->generation == found->second.wanted && result->audits != nullptr);
+  return pending.kind == Pending::Kind::kLenses ||
+         (result->generation == found->second.wanted && result->audits != nullptr);
 }
 
 void Server::answer(Pending pending) {
-  if (pending.kind == Pending::Kind::kLenses) return pending.reply(codeLenses(documents_, pending.path, context_));
+  if (pending.kind == Pending::Kind::kLenses)
+    return pending.reply(codeLenses(documents_, pending.path, context_));
   const std::optional<llvm::lsp::Hover> hover = hoverOf(documents_, pending.path, pending.line, context_);
   pending.reply(hover ? llvm::lsp::toJSON(*hover) : json::Value(nullptr));
 }
@@ -158,21 +174,25 @@ void Server::settle(const std::string& path) {
   pending_ = std::move(left);
 }
 
-// The client has to know the token before it is used, so what begins is said when the client's answer comes; a check that
-// has ended by then is never spoken of.
+// The client has to know the token before it is used, so what begins is said when the client's answer comes;
+// a check that has ended by then is never spoken of.
 void Server::beginProgress(std::uint64_t generation, const std::string& path) {
   if (!client_.has_progress) return;
   progress_.emplace(generation, false);
   const std::string token = "handoff-" + std::to_string(generation);
   const std::string title = "checking " + path.substr(path.rfind('/') + 1);
   handler_.outgoingRequest<Raw, Raw>(
-      "window/workDoneProgress/create", [this, generation, token, title](const json::Value&, llvm::Expected<Raw> reply) {
+      "window/workDoneProgress/create",
+      [this, generation, token, title](const json::Value&, llvm::Expected<Raw> reply) {
         if (!reply) return llvm::consumeError(reply.takeError());
         const std::lock_guard lock(mutex_);
         const auto running = progress_.find(generation);
         if (running == progress_.end()) return;
         running->second = true;
-        notify("$/progress", json::Object{{"token", token}, {"value", json::Object{{"kind", "begin"}, {"title", title}, {"cancellable", false}}}});
+        notify("$/progress",
+               json::Object{
+                   {"token", token},
+                   {"value", json::Object{{"kind", "begin"}, {"title", title}, {"cancellable", false}}}});
       })(Raw{json::Object{{"token", token}}}, "progress-" + std::to_string(generation));
 }
 
@@ -181,13 +201,16 @@ void Server::endProgress(std::uint64_t generation) {
   if (running == progress_.end()) return;
   const bool has_begun = running->second;
   progress_.erase(running);
-  if (has_begun) notify("$/progress", json::Object{{"token", "handoff-" + std::to_string(generation)}, {"value", json::Object{{"kind", "end"}}}});
+  if (has_begun)
+    notify("$/progress", json::Object{{"token", "handoff-" + std::to_string(generation)},
+                                      {"value", json::Object{{"kind", "end"}}}});
 }
 
 void Server::refreshLenses(std::uint64_t generation) {
-  handler_.outgoingRequest<Raw, Raw>("workspace/codeLens/refresh", [](const json::Value&, llvm::Expected<Raw> reply) {
-    if (!reply) llvm::consumeError(reply.takeError());
-  })(Raw{}, "lenses-" + std::to_string(generation));
+  handler_.outgoingRequest<Raw, Raw>("workspace/codeLens/refresh",
+                                     [](const json::Value&, llvm::Expected<Raw> reply) {
+                                       if (!reply) llvm::consumeError(reply.takeError());
+                                     })(Raw{}, "lenses-" + std::to_string(generation));
 }
 
 void Server::notify(llvm::StringLiteral method, json::Object params) {

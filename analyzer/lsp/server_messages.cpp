@@ -17,12 +17,17 @@ namespace json = llvm::json;
 
 namespace {
 
-llvm::Error errorOf(ErrorCode code, std::string message) { return llvm::make_error<LSPError>(std::move(message), code); }
+llvm::Error errorOf(ErrorCode code, std::string message) {
+  return llvm::make_error<LSPError>(std::move(message), code);
+}
 
 json::Object capabilities(Encoding encoding) {
   return json::Object{
       {"positionEncoding", encoding == Encoding::kUtf8 ? "utf-8" : "utf-16"},
-      {"textDocumentSync", json::Object{{"openClose", true}, {"change", static_cast<int>(llvm::lsp::TextDocumentSyncKind::Incremental)}, {"save", json::Object{{"includeText", false}}}}},
+      {"textDocumentSync",
+       json::Object{{"openClose", true},
+                    {"change", static_cast<int>(llvm::lsp::TextDocumentSyncKind::Incremental)},
+                    {"save", json::Object{{"includeText", false}}}}},
       {"hoverProvider", true},
       {"codeLensProvider", json::Object{{"resolveProvider", false}}},
       {"codeActionProvider", json::Object{{"codeActionKinds", json::Array{"quickfix", kFixAll}}}},
@@ -50,7 +55,8 @@ void Server::bind() {
 
 void Server::onMalformed(const Raw& params, Reply reply) {
   const json::Object* const error = params.value.getAsObject();
-  reply(errorOf(static_cast<ErrorCode>(error->getInteger("code").value_or(0)), error->getString("message").value_or("").str()));
+  reply(errorOf(static_cast<ErrorCode>(error->getInteger("code").value_or(0)),
+                error->getString("message").value_or("").str()));
 }
 
 bool Server::refuses(Reply& reply) {
@@ -75,7 +81,8 @@ void Server::onShutdown(const Raw&, Reply reply) {
   if (refuses(reply)) return;
   phase_ = Phase::kShutDown;
   for (auto& [path, document] : documents_) scheduler_.cancel(path);
-  for (Pending& pending : std::exchange(pending_, {})) pending.reply(errorOf(ErrorCode::RequestCancelled, "the server was shut down"));
+  for (Pending& pending : std::exchange(pending_, {}))
+    pending.reply(errorOf(ErrorCode::RequestCancelled, "the server was shut down"));
   reply(nullptr);
 }
 
@@ -96,18 +103,23 @@ void Server::onChange(const llvm::lsp::DidChangeTextDocumentParams& params) {
   const std::lock_guard lock(mutex_);
   const std::string path = params.textDocument.uri.file().str();
   const auto found = documents_.find(path);
-  if (found == documents_.end()) return show(MessageType::Error, "window/logMessage", "a change of a document that is not open: " + path);
+  if (found == documents_.end())
+    return show(MessageType::Error, "window/logMessage", "a change of a document that is not open: " + path);
   std::vector<Change> changes;
-  for (const llvm::lsp::TextDocumentContentChangeEvent& change : params.contentChanges) changes.push_back({change.range, change.text});
+  for (const llvm::lsp::TextDocumentContentChangeEvent& change : params.contentChanges)
+    changes.push_back({change.range, change.text});
   Document& document = found->second;
   document.version = params.textDocument.version;
   // After a change that made no sense only a whole text brings the two together again.
   if (document.text == nullptr && (changes.empty() || changes.front().range)) return;
   document.text = applyChanges(document.text, changes, context_.encoding);
   if (document.text == nullptr)
-    return show(MessageType::Error, "window/logMessage", "a change lies outside of the document, which is not checked any more: " + path);
+    return show(MessageType::Error, "window/logMessage",
+                "a change lies outside of the document, which is not checked any more: " + path);
   if (client_.checks_on_change.value_or(options_.checks_on_change))
-    requestCheck(path, client_.change_delay ? std::chrono::milliseconds(std::clamp<std::int64_t>(*client_.change_delay, 0, 60'000)) : options_.change_delay);
+    requestCheck(path, client_.change_delay ? std::chrono::milliseconds(
+                                                  std::clamp<std::int64_t>(*client_.change_delay, 0, 60'000))
+                                            : options_.change_delay);
 }
 
 void Server::onSave(const DocumentParams& params) {
@@ -137,13 +149,16 @@ void Server::onWatchedFiles(const WatchedFilesParams& params) {
 void Server::onCodeAction(const CodeActionParams& params, Reply reply) {
   const std::lock_guard lock(mutex_);
   if (refuses(reply)) return;
-  reply(codeActions(documents_, {params.document.uri.file().str(), params.range, params.only, client_.has_document_changes}, context_));
+  reply(codeActions(
+      documents_, {params.document.uri.file().str(), params.range, params.only, client_.has_document_changes},
+      context_));
 }
 
 void Server::onHover(const llvm::lsp::TextDocumentPositionParams& params, Reply reply) {
   const std::lock_guard lock(mutex_);
   if (refuses(reply)) return;
-  Pending pending{Pending::Kind::kHover, input_.requestId(), params.textDocument.uri.file().str(), params.position.line, std::move(reply)};
+  Pending pending{Pending::Kind::kHover, input_.requestId(), params.textDocument.uri.file().str(),
+                  params.position.line, std::move(reply)};
   if (isReady(pending)) return answer(std::move(pending));
   pending_.push_back(std::move(pending));
 }
@@ -151,7 +166,8 @@ void Server::onHover(const llvm::lsp::TextDocumentPositionParams& params, Reply 
 void Server::onCodeLens(const DocumentParams& params, Reply reply) {
   const std::lock_guard lock(mutex_);
   if (refuses(reply)) return;
-  Pending pending{Pending::Kind::kLenses, input_.requestId(), params.document.uri.file().str(), 0, std::move(reply)};
+  Pending pending{Pending::Kind::kLenses, input_.requestId(), params.document.uri.file().str(), 0,
+                  std::move(reply)};
   if (isReady(pending)) return answer(std::move(pending));
   pending_.push_back(std::move(pending));
 }
@@ -164,20 +180,26 @@ void Server::onCommand(const CommandParams& params, Reply reply) {
   };
   std::optional<std::string> text;
   if (params.command == kExplainRule && argument(0) != nullptr) {
-    if (const auto page = options_.rule_page(argument(0)->getAsString().value_or(""))) text = std::string(*page);
+    if (const auto page = options_.rule_page(argument(0)->getAsString().value_or("")))
+      text = std::string(*page);
   } else if (params.command == kShowKernel && argument(1) != nullptr) {
-    llvm::Expected<llvm::lsp::URIForFile> uri = llvm::lsp::URIForFile::fromURI(argument(0)->getAsString().value_or(""));
+    llvm::Expected<llvm::lsp::URIForFile> uri =
+        llvm::lsp::URIForFile::fromURI(argument(0)->getAsString().value_or(""));
     if (!uri) return reply(errorOf(ErrorCode::InvalidParams, llvm::toString(uri.takeError())));
-    text = describeKernels(documents_, uri->file().str(), static_cast<std::uint32_t>(argument(1)->getAsInteger().value_or(0)), context_);
+    text = describeKernels(documents_, uri->file().str(),
+                           static_cast<std::uint32_t>(argument(1)->getAsInteger().value_or(0)), context_);
   }
-  if (!text) return reply(errorOf(ErrorCode::InvalidParams, "'" + params.command + "' is no command with such arguments"));
+  if (!text)
+    return reply(
+        errorOf(ErrorCode::InvalidParams, "'" + params.command + "' is no command with such arguments"));
   if (!client_.shows_command_results) show(MessageType::Info, "window/showMessage", *text);
   reply(json::Value(std::move(*text)));
 }
 
 void Server::onCancel(const CancelParams& params) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& pending) { return pending.id == params.id; });
+  const auto found = std::find_if(pending_.begin(), pending_.end(),
+                                  [&](const Pending& pending) { return pending.id == params.id; });
   if (found == pending_.end()) return;  // it has been answered
   Reply reply = std::move(found->reply);
   pending_.erase(found);

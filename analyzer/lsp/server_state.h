@@ -21,7 +21,8 @@ namespace handoff::lsp {
 
 class Server {
  public:
-  Server(Checker& checker, const ServerOptions& options, llvm::lsp::JSONTransport& transport, MessageInput& input);
+  Server(Checker& checker, const ServerOptions& options, llvm::lsp::JSONTransport& transport,
+         MessageInput& input);
 
   /// Reads messages until the end; the exit code.
   int run();
@@ -33,9 +34,9 @@ class Server {
   /// A request that waits for a check. Hovers want the audit, too, which comes after the diagnostics.
   struct Pending {
     enum class Kind : std::uint8_t { kLenses, kHover } kind = Kind::kLenses;
-    std::string id;    ///< for $/cancelRequest
+    std::string id;  ///< for $/cancelRequest
     std::string path;
-    int line = 0;      ///< of a hover, from 0
+    int line = 0;  ///< of a hover, from 0
     Reply reply;
   };
 
@@ -92,7 +93,7 @@ class Server {
   Documents documents_;
   std::map<std::string, llvm::json::Value> published_;  ///< diagnostics that the client has, by path
   std::vector<Pending> pending_;
-  std::map<std::uint64_t, bool> progress_;              ///< checks that run: has the client been told that they began
+  std::map<std::uint64_t, bool> progress_;  ///< checks that run: has the client been told that they began
   std::uint64_t generation_ = 0;
 
   Scheduler scheduler_;  ///< last: its workers end before the rest does

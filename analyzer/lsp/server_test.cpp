@@ -42,7 +42,8 @@ TEST_F(ServerTest, SaysWhatItCanDo) {
 
 TEST_F(ServerTest, TakesBytesAsColumnsFromClientsThatOfferThem) {
   Client client(checker_, test::optionsForTest());
-  const std::string reply = dump(client.initialize(json::Object{{"general", json::Object{{"positionEncodings", json::Array{"utf-16", "utf-8"}}}}}));
+  const std::string reply = dump(client.initialize(
+      json::Object{{"general", json::Object{{"positionEncodings", json::Array{"utf-16", "utf-8"}}}}}));
   EXPECT_THAT(reply, HasSubstr("\"positionEncoding\": \"utf-8\""));
 }
 
@@ -117,7 +118,8 @@ TEST_F(ServerTest, ManyChangesAreOneCheck) {
   client.initialize();
   client.open(kFile, "k\n");
   client.diagnostics(kFile);
-  for (int i = 2; i < 30; ++i) client.change(kFile, "k\n" + std::string(static_cast<std::size_t>(i), 'x') + "BUG\n", i);
+  for (int i = 2; i < 30; ++i)
+    client.change(kFile, "k\n" + std::string(static_cast<std::size_t>(i), 'x') + "BUG\n", i);
   EXPECT_EQ(client.diagnostics(kFile).size(), 1U);
   EXPECT_EQ(checker_.calls(), 2);
 }
@@ -133,12 +135,15 @@ TEST_F(ServerTest, OldResultNeverOverwritesANewOne) {
     // The first check hangs while its text is replaced and saved; then it comes to its end, cancelled or not.
     client.change(kFile, "k\nfine\n", 2);
     client.save(kFile);
-    client.request("textDocument/codeAction", json::Object{{"textDocument", json::Object{{"uri", test::uriOf(kFile)}}},
-                                                           {"range", json::Object{{"start", json::Object{{"line", 0}, {"character", 0}}}, {"end", json::Object{{"line", 0}, {"character", 0}}}}},
-                                                           {"context", json::Object{{"diagnostics", json::Array()}}}});
+    client.request("textDocument/codeAction",
+                   json::Object{{"textDocument", json::Object{{"uri", test::uriOf(kFile)}}},
+                                {"range", json::Object{{"start", json::Object{{"line", 0}, {"character", 0}}},
+                                                       {"end", json::Object{{"line", 0}, {"character", 0}}}}},
+                                {"context", json::Object{{"diagnostics", json::Array()}}}});
     checker.release();
     const json::Object published = client.nextOf("textDocument/publishDiagnostics");
-    EXPECT_TRUE(published.getArray("diagnostics")->empty()) << "the first publication is that of the second text";
+    EXPECT_TRUE(published.getArray("diagnostics")->empty())
+        << "the first publication is that of the second text";
     EXPECT_EQ(published.getInteger("version"), 2);
     EXPECT_EQ(client.quit(), 0);
     EXPECT_FALSE(client.hasAny("textDocument/publishDiagnostics"));
@@ -166,7 +171,8 @@ TEST_F(ServerTest, WaitingRequestCanBeCancelled) {
   checker_.hold(/*heeds_cancel=*/true);
   client.open(kFile, "k\nCOPY\n");
   const std::int64_t hover = client.ask("textDocument/hover", test::at(kFile, 1, 0));
-  const std::int64_t lenses = client.ask("textDocument/codeLens", json::Object{{"textDocument", json::Object{{"uri", test::uriOf(kFile)}}}});
+  const std::int64_t lenses = client.ask(
+      "textDocument/codeLens", json::Object{{"textDocument", json::Object{{"uri", test::uriOf(kFile)}}}});
   client.notify("$/cancelRequest", json::Object{{"id", hover}});
   EXPECT_EQ(errorCode(client.replyTo(hover)), -32800);
   client.notify("$/cancelRequest", json::Object{{"id", 999}});
@@ -182,7 +188,8 @@ TEST_F(ServerTest, HoverWaitsForTheAudit) {
   const std::string hover = dump(client.request("textDocument/hover", test::at(kFile, 1, 0)));
   EXPECT_THAT(hover, HasSubstr("became `cp.async.cg, 16 bytes`"));
   EXPECT_THAT(hover, HasSubstr("group 0: fills `ring[0]`, complete after `cp.async.wait_group 1` (line 3)"));
-  EXPECT_THAT(dump(client.request("textDocument/hover", test::at(kFile, 0, 0))), HasSubstr("\"result\": null"));
+  EXPECT_THAT(dump(client.request("textDocument/hover", test::at(kFile, 0, 0))),
+              HasSubstr("\"result\": null"));
 }
 
 TEST_F(ServerTest, ShutdownAnswersWhatWaitsAndCancelsWhatRuns) {
@@ -202,7 +209,8 @@ TEST_F(ServerTest, FindingsInAHeaderAreShownWhereItIsOpen) {
   client.open(kFile, "#include \"/w/h.cuh\"\n");
   client.diagnostics(kFile);
   client.open("/w/h.cuh", "k\nBUG\n");
-  EXPECT_EQ(client.diagnostics("/w/h.cuh").size(), 1U) << "it is checked by itself: no open file is known to include it";
+  EXPECT_EQ(client.diagnostics("/w/h.cuh").size(), 1U)
+      << "it is checked by itself: no open file is known to include it";
   client.save(kFile);
   EXPECT_TRUE(client.diagnostics(kFile).empty()) << "the finding stands in the header";
   client.change("/w/h.cuh", "k\n\nfine\n", 2);
@@ -230,7 +238,8 @@ TEST_F(ServerTest, ProgressIsShownWhileACheckRuns) {
 
 TEST_F(ServerTest, LensesAreAskedForAgainWhenThereIsAResult) {
   Client client(checker_, test::optionsForTest());
-  client.initialize(json::Object{{"workspace", json::Object{{"codeLens", json::Object{{"refreshSupport", true}}}}}});
+  client.initialize(
+      json::Object{{"workspace", json::Object{{"codeLens", json::Object{{"refreshSupport", true}}}}}});
   client.open(kFile, "k\n");
   client.nextOf("workspace/codeLens/refresh");
 }
@@ -244,15 +253,20 @@ TEST_F(ServerTest, CommandsShowTheirTextUnlessTheClientDoes) {
   const std::int64_t id = client.ask("workspace/executeCommand", json::Object(explain));
   EXPECT_THAT(dump(client.nextOf("window/showMessage")), HasSubstr("# missing-wait"));
   EXPECT_THAT(dump(client.replyTo(id)), HasSubstr("# missing-wait"));
-  const json::Object kernel{{"command", "handoff.showKernel"}, {"arguments", json::Array{test::uriOf(kFile), 1}}};
-  EXPECT_THAT(dump(client.request("workspace/executeCommand", json::Object(kernel))), HasSubstr("- there is a limit (/w/a.cu:1)"));
-  for (const char* params : {R"({"command":"handoff.explainRule","arguments":["nonsense"]})", R"({"command":"handoff.explainRule"})",
-                             R"({"command":"handoff.showKernel","arguments":[7]})", R"({"command":"handoff.showKernel","arguments":[7,8]})", R"({"command":"rm"})", "{}"})
+  const json::Object kernel{{"command", "handoff.showKernel"},
+                            {"arguments", json::Array{test::uriOf(kFile), 1}}};
+  EXPECT_THAT(dump(client.request("workspace/executeCommand", json::Object(kernel))),
+              HasSubstr("- there is a limit (/w/a.cu:1)"));
+  for (const char* params :
+       {R"({"command":"handoff.explainRule","arguments":["nonsense"]})",
+        R"({"command":"handoff.explainRule"})", R"({"command":"handoff.showKernel","arguments":[7]})",
+        R"({"command":"handoff.showKernel","arguments":[7,8]})", R"({"command":"rm"})", "{}"})
     EXPECT_EQ(errorCode(client.request("workspace/executeCommand", *json::parse(params))), -32602) << params;
 
   Client quiet(checker_, test::optionsForTest());
   quiet.initialize({}, json::Object{{"showsCommandResults", true}});
-  EXPECT_THAT(dump(quiet.request("workspace/executeCommand", json::Object(explain))), HasSubstr("# missing-wait"));
+  EXPECT_THAT(dump(quiet.request("workspace/executeCommand", json::Object(explain))),
+              HasSubstr("# missing-wait"));
   EXPECT_FALSE(quiet.hasAny("window/showMessage"));
 }
 
@@ -270,7 +284,8 @@ TEST_F(ServerTest, BadMessagesAreAnsweredAndTheServerGoesOn) {
   client.initialize();
   const auto refusal = [&](const std::string& body) {
     client.sendBytes("Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
-    return errorCode(client.next([](const json::Object& message) { return message.get("error") != nullptr; }, "error"));
+    return errorCode(
+        client.next([](const json::Object& message) { return message.get("error") != nullptr; }, "error"));
   };
   EXPECT_EQ(refusal("{oops"), -32700);
   EXPECT_EQ(refusal("[1,2]"), -32600);
@@ -279,7 +294,11 @@ TEST_F(ServerTest, BadMessagesAreAnsweredAndTheServerGoesOn) {
   EXPECT_EQ(errorCode(client.request("textDocument/hover", json::Object{{"textDocument", 7}})), -32602);
   EXPECT_EQ(errorCode(client.request("textDocument/hover", nullptr)), -32602);
   client.notify("textDocument/didOpen", json::Array{1, 2});
-  client.notify("textDocument/didOpen", json::Object{{"textDocument", json::Object{{"uri", "untitled:1"}, {"languageId", "cuda"}, {"version", 1}, {"text", ""}}}});
+  client.notify(
+      "textDocument/didOpen",
+      json::Object{
+          {"textDocument",
+           json::Object{{"uri", "untitled:1"}, {"languageId", "cuda"}, {"version", 1}, {"text", ""}}}});
   client.send(json::Object{{"id", "never asked"}, {"result", nullptr}});
   EXPECT_EQ(client.quit(), 0);
 }
@@ -303,9 +322,13 @@ TEST_F(ServerTest, ImpossibleChangeStopsChecksUntilAWholeTextComes) {
   const auto change = [&](json::Value range, const char* text, int version) {
     json::Object event{{"text", text}};
     if (range.kind() != json::Value::Null) event["range"] = std::move(range);
-    client.notify("textDocument/didChange", json::Object{{"textDocument", json::Object{{"uri", test::uriOf(kFile)}, {"version", version}}}, {"contentChanges", json::Array{std::move(event)}}});
+    client.notify(
+        "textDocument/didChange",
+        json::Object{{"textDocument", json::Object{{"uri", test::uriOf(kFile)}, {"version", version}}},
+                     {"contentChanges", json::Array{std::move(event)}}});
   };
-  const json::Object beyond{{"start", json::Object{{"line", 70}, {"character", 0}}}, {"end", json::Object{{"line", 71}, {"character", 0}}}};
+  const json::Object beyond{{"start", json::Object{{"line", 70}, {"character", 0}}},
+                            {"end", json::Object{{"line", 71}, {"character", 0}}}};
   change(json::Object(beyond), "x", 2);
   EXPECT_THAT(dump(client.nextOf("window/logMessage")), HasSubstr("outside"));
   change(json::Object(beyond), "x", 3);
@@ -332,8 +355,12 @@ TEST_F(ServerTest, FilesThatChangeOutsideAreCheckedAgain) {
   client.initialize();
   client.open(kFile, "k\n");
   client.diagnostics(kFile);
-  client.notify("workspace/didChangeWatchedFiles", json::Object{{"changes", json::Array{json::Object{{"uri", test::uriOf("/w/other.yaml")}, {"type", 2}}}}});
-  client.notify("workspace/didChangeWatchedFiles", json::Object{{"changes", json::Array{json::Object{{"uri", test::uriOf(kFile)}, {"type", 2}}}}});
+  client.notify("workspace/didChangeWatchedFiles",
+                json::Object{{"changes", json::Array{json::Object{{"uri", test::uriOf("/w/other.yaml")},
+                                                                  {"type", 2}}}}});
+  client.notify(
+      "workspace/didChangeWatchedFiles",
+      json::Object{{"changes", json::Array{json::Object{{"uri", test::uriOf(kFile)}, {"type", 2}}}}});
   client.diagnostics(kFile);
   EXPECT_EQ(checker_.calls(), 2);
 }

@@ -116,7 +116,8 @@ SharedText applyChanges(const SharedText& text, const std::vector<Change>& chang
       now = std::make_shared<const Text>(change.text);
       continue;
     }
-    const auto begin = now->offsetOf(change.range->start, encoding), end = now->offsetOf(change.range->end, encoding);
+    const auto begin = now->offsetOf(change.range->start, encoding),
+               end = now->offsetOf(change.range->end, encoding);
     if (!begin || !end || *begin > *end) return nullptr;
     std::string content = now->content();
     content.replace(*begin, *end - *begin, change.text);

@@ -55,7 +55,9 @@ TEST(Text, RangeIsTheCallOrTheWord) {
 TEST(Text, ChangesApplyInTheirOrder) {
   const SharedText text = textOf("one\ntwo\n");
   const SharedText changed = applyChanges(
-      text, {{Range{{0, 0}, {0, 3}}, "1"}, {Range{{1, 3}, {1, 3}}, "!\nthree"}, {Range{{0, 1}, {0, 1}}, "st"}}, Encoding::kUtf16);
+      text,
+      {{Range{{0, 0}, {0, 3}}, "1"}, {Range{{1, 3}, {1, 3}}, "!\nthree"}, {Range{{0, 1}, {0, 1}}, "st"}},
+      Encoding::kUtf16);
   ASSERT_NE(changed, nullptr);
   EXPECT_EQ(changed->content(), "1st\ntwo!\nthree\n");
   EXPECT_EQ(applyChanges(text, {{std::nullopt, "new"}}, Encoding::kUtf16)->content(), "new");

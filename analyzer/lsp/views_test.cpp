@@ -37,13 +37,16 @@ class ViewsTest : public testing::Test {
     CheckRequest request{path, {}, std::make_shared<const frontend::Overlay>()};
     for (const auto& [file, document] : documents_) request.texts[file] = document.text;
     CheckResult result{1, checker_.check(request), request.texts, nullptr};
-    result.audits = std::make_shared<const std::vector<audit::KernelAudit>>(result.checked->audit(CancelToken()));
+    result.audits =
+        std::make_shared<const std::vector<audit::KernelAudit>>(result.checked->audit(CancelToken()));
     documents_[path].result = result;
   }
   void change(const std::string& text) { documents_[kFile].text = std::make_shared<const Text>(text); }
 
   json::Array actions(int line, std::vector<std::string> only = {}) {
-    return codeActions(documents_, {kFile, Range({line, 0}, {line, 0}), std::move(only), /*has_document_changes=*/true}, context_);
+    return codeActions(documents_,
+                       {kFile, Range({line, 0}, {line, 0}), std::move(only), /*has_document_changes=*/true},
+                       context_);
   }
   static const json::Object* action(const json::Array& actions, llvm::StringRef part) {
     for (const json::Value& value : actions)
@@ -62,7 +65,8 @@ class ViewsTest : public testing::Test {
       changes.push_back({edit.range, edit.newText});
     }
     // From the back, so that positions stay true; of two at one place the insertion comes first in the text.
-    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return b.range->start < a.range->start; });
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const Change& a, const Change& b) { return b.range->start < a.range->start; });
     return applyChanges(documents_[kFile].text, changes, Encoding::kUtf16)->content();
   }
   std::string hover(int line) {
@@ -105,8 +109,10 @@ TEST_F(ViewsTest, RepairFollowsItsLineAndKeepsLineEnds) {
 
 TEST_F(ViewsTest, SilencingWritesOrExtendsAComment) {
   open(kFile, "BUG 1;\nBUG 2;  // NOLINT(bugprone-x)\nBUG 3 \\\nBUG 4;  // NOLINT\n");
-  EXPECT_THAT(applied(*action(actions(0), "silence")), HasSubstr("BUG 1;  // NOLINT(handoff-missing-wait)\n"));
-  EXPECT_THAT(applied(*action(actions(1), "silence")), HasSubstr("BUG 2;  // NOLINT(bugprone-x, handoff-missing-wait)\n"));
+  EXPECT_THAT(applied(*action(actions(0), "silence")),
+              HasSubstr("BUG 1;  // NOLINT(handoff-missing-wait)\n"));
+  EXPECT_THAT(applied(*action(actions(1), "silence")),
+              HasSubstr("BUG 2;  // NOLINT(bugprone-x, handoff-missing-wait)\n"));
   EXPECT_EQ(action(actions(2), "silence"), nullptr) << "a comment would end the macro";
   EXPECT_EQ(action(actions(3), "silence"), nullptr) << "the NOLINT that is there comes first";
 }
@@ -180,9 +186,11 @@ TEST_F(ViewsTest, FailureIsShownWithAllItsErrors) {
   std::vector<Shown> shown = shownIn(documents_, kFile, context_);
   ASSERT_EQ(shown.size(), 2U);
   EXPECT_THAT(dump(json::Value(std::move(shown[0].diagnostic))), HasSubstr("not checked: expected ';'"));
-  EXPECT_THAT(dump(json::Value(std::move(shown[1].diagnostic))), HasSubstr("/w/.handoff.yaml:3: not checked: unknown key"));
+  EXPECT_THAT(dump(json::Value(std::move(shown[1].diagnostic))),
+              HasSubstr("/w/.handoff.yaml:3: not checked: unknown key"));
   documents_["/w/h.cuh"] = documents_[kFile];
-  EXPECT_EQ(shownIn(documents_, kFile, context_).size(), 2U) << "a header that cannot be compiled by itself is no mistake";
+  EXPECT_EQ(shownIn(documents_, kFile, context_).size(), 2U)
+      << "a header that cannot be compiled by itself is no mistake";
 }
 
 TEST_F(ViewsTest, HoverShowsTheTraceShortened) {
@@ -200,7 +208,8 @@ TEST_F(ViewsTest, HoverOnACallSaysWhatItBecame) {
   open(kFile, "k\nCOPY\nwait\n");
   change("k\n\nCOPY\nwait\n");
   const std::string text = hover(2);
-  EXPECT_THAT(text, HasSubstr("`cuda::memcpy_async` became `cp.async.cg, 16 bytes` (cp.async, 2 in the PTX)"));
+  EXPECT_THAT(text,
+              HasSubstr("`cuda::memcpy_async` became `cp.async.cg, 16 bytes` (cp.async, 2 in the PTX)"));
   EXPECT_THAT(text, HasSubstr("(line 4)"));
   EXPECT_THAT(text, HasSubstr("group 1: fills `ring[1]`, no wait covers it"));
   EXPECT_THAT(text, HasSubstr("... 12 in all"));
@@ -217,7 +226,8 @@ TEST_F(ViewsTest, LensIsTheVerdict) {
   EXPECT_EQ(lensTitles(), "handoff: violation: 2 findings\n");
   change("above\nk\nBUG\nBUG\n");
   EXPECT_EQ(dump(codeLenses(documents_, kFile, context_)).find("\"line\": 0"), std::string::npos);
-  EXPECT_THAT(describeKernels(documents_, kFile, 2, context_).value_or(""), HasSubstr("### `k`\n\nviolation: 2 findings"));
+  EXPECT_THAT(describeKernels(documents_, kFile, 2, context_).value_or(""),
+              HasSubstr("### `k`\n\nviolation: 2 findings"));
   EXPECT_EQ(describeKernels(documents_, kFile, 1, context_), std::nullopt);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real clients with the real server: Neovim, Emacs and the VS Code extension open a case, show its finding, apply the repair,
-// save, and see the finding go. The configurations are those of tools/editors, and docs/editors.md shows the same.
+// Real clients with the real server: Neovim, Emacs and the VS Code extension open a case, show its finding,
+// apply the repair, save, and see the finding go. The configurations are those of tools/editors, and
+// docs/editors.md shows the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -46,7 +47,8 @@ class EditorTest : public testing::Test {
     folder_ = fs::temp_directory_path() / ("handoff_editor_" + std::to_string(getpid()));
     fs::create_directories(folder_ / "bin");
     // The name that the configurations use, and declarations that are the same on any machine.
-    std::ofstream(folder_ / "bin/handoff") << "#!/bin/sh\nexec '" HANDOFF_BINARY "' \"$@\" --cuda-path=none\n";
+    std::ofstream(folder_ / "bin/handoff")
+        << "#!/bin/sh\nexec '" HANDOFF_BINARY "' \"$@\" --cuda-path=none\n";
     fs::permissions(folder_ / "bin/handoff", fs::perms::owner_all);
     file_ = folder_ / "row_exchange.cu";
     fs::copy_file(repositoryRoot() / kCase, file_);
@@ -56,9 +58,11 @@ class EditorTest : public testing::Test {
   /// Runs a command with the program on PATH and a home of its own; what it printed.
   std::string run(const std::string& command, int expected_status = 0) {
     const fs::path out = folder_ / "out";
-    const std::string line = "cd '" + folder_.string() + "' && export HOME='" + folder_.string() + "' PATH='" + (folder_ / "bin").string() +
-                             "':\"$PATH\" HANDOFF_CASE='" + file_.string() + "' HANDOFF_LOG='" + (folder_ / "log").string() +
-                             "' HANDOFF_BINARY='" HANDOFF_BINARY "' && { " + command + "; } >'" + out.string() + "' 2>&1 </dev/null";
+    const std::string line = "cd '" + folder_.string() + "' && export HOME='" + folder_.string() +
+                             "' PATH='" + (folder_ / "bin").string() + "':\"$PATH\" HANDOFF_CASE='" +
+                             file_.string() + "' HANDOFF_LOG='" + (folder_ / "log").string() +
+                             "' HANDOFF_BINARY='" HANDOFF_BINARY "' && { " + command + "; } >'" +
+                             out.string() + "' 2>&1 </dev/null";
     const int status = std::system(line.c_str());  // NOLINT(concurrency-mt-unsafe)
     const std::string text = read(out);
     EXPECT_TRUE(WIFEXITED(status));
@@ -92,17 +96,20 @@ TEST_F(EditorTest, NeovimShowsTheFindingAndAppliesTheRepair) {
 
 TEST_F(EditorTest, ConfigurationOfNewNeovimIsATable) {
   if (!isInstalled("nvim")) GTEST_SKIP() << "Neovim is not installed";
-  const std::string text = run("timeout 60 nvim --headless -u NONE -i NONE -n -c \"lua print(dofile('" +
-                               (repositoryRoot() / "tools/editors/neovim/lsp/handoff.lua").string() + "').cmd[2])\" -c 'qall!'");
+  const std::string text =
+      run("timeout 60 nvim --headless -u NONE -i NONE -n -c \"lua print(dofile('" +
+          (repositoryRoot() / "tools/editors/neovim/lsp/handoff.lua").string() + "').cmd[2])\" -c 'qall!'");
   EXPECT_THAT(text, HasSubstr("lsp"));
 }
 
 TEST_F(EditorTest, EmacsShowsTheFindingAndAppliesTheRepair) {
   if (!isInstalled("emacs")) GTEST_SKIP() << "Emacs is not installed";
-  const std::string probe = run("emacs --batch --eval \"(progn (package-initialize) (princ (if (locate-library \\\"lsp-mode\\\") \\\"has it\\\" \\\"no\\\")))\"");
+  const std::string probe =
+      run("emacs --batch --eval \"(progn (package-initialize) (princ (if (locate-library \\\"lsp-mode\\\") "
+          "\\\"has it\\\" \\\"no\\\")))\"");
   if (probe.find("has it") == std::string::npos) GTEST_SKIP() << "lsp-mode is not installed (elpa-lsp-mode)";
-  const std::string text = run("export HANDOFF_PLUGIN=" + rootPath("tools/editors/emacs/handoff.el") + "; timeout 200 emacs --batch -l " +
-                               rootPath("tools/editors/test/emacs.el"));
+  const std::string text = run("export HANDOFF_PLUGIN=" + rootPath("tools/editors/emacs/handoff.el") +
+                               "; timeout 200 emacs --batch -l " + rootPath("tools/editors/test/emacs.el"));
   EXPECT_THAT(text, HasSubstr("found: line 25: "));
   EXPECT_THAT(text, HasSubstr("action: handoff: insert cp.async.wait_group 0"));
   EXPECT_THAT(text, HasSubstr("repaired"));
@@ -113,15 +120,19 @@ TEST_F(EditorTest, ExtensionForVsCodeIsPackagedAndWorks) {
   if (!isInstalled("node") || !isInstalled("npm")) GTEST_SKIP() << "node and npm are not installed";
   const fs::path copy = folder_ / "tools/vscode";
   fs::create_directories(copy);
-  for (const char* part : {"package.json", "package-lock.json", ".npmrc", ".vscodeignore", "LICENSE", "README.md"})
+  for (const char* part :
+       {"package.json", "package-lock.json", ".npmrc", ".vscodeignore", "LICENSE", "README.md"})
     fs::copy_file(repositoryRoot() / "tools/vscode" / part, copy / part);
-  for (const char* part : {"src", "test"}) fs::copy(repositoryRoot() / "tools/vscode" / part, copy / part, fs::copy_options::recursive);
+  for (const char* part : {"src", "test"})
+    fs::copy(repositoryRoot() / "tools/vscode" / part, copy / part, fs::copy_options::recursive);
   fs::create_directories(folder_ / "testcases/barrier-only-handoff");
   fs::copy_file(repositoryRoot() / kCase, folder_ / kCase);
   // The user's own settings say where packages come from.
   const std::string home = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "/";
-  const std::string install = run("cd tools/vscode && HOME='" + home + "' timeout 300 npm ci --no-audit --no-fund || echo 'npm ci failed'");
-  if (install.find("npm ci failed") != std::string::npos) GTEST_SKIP() << "the packages of npm cannot be had here:\n" << install;
+  const std::string install = run("cd tools/vscode && HOME='" + home +
+                                  "' timeout 300 npm ci --no-audit --no-fund || echo 'npm ci failed'");
+  if (install.find("npm ci failed") != std::string::npos)
+    GTEST_SKIP() << "the packages of npm cannot be had here:\n" << install;
   run("cd tools/vscode && mkdir -p build && npm run package");
   EXPECT_GT(fs::file_size(copy / "build/handoff.vsix"), 100'000U);
   const std::string text = run("cd tools/vscode && HANDOFF_BINARY='" HANDOFF_BINARY "' timeout 200 npm test");
@@ -131,7 +142,8 @@ TEST_F(EditorTest, ExtensionForVsCodeIsPackagedAndWorks) {
 
 TEST(EditorDocs, ShowTheConfigurationsThatAreTested) {
   const std::string page = textOf("docs/editors.md");
-  for (const char* file : {"tools/editors/neovim/lsp/handoff.lua", "tools/editors/neovim/handoff.lua", "tools/editors/emacs/handoff.el"}) {
+  for (const char* file : {"tools/editors/neovim/lsp/handoff.lua", "tools/editors/neovim/handoff.lua",
+                           "tools/editors/emacs/handoff.el"}) {
     EXPECT_THAT(page, HasSubstr(textOf(file))) << file;
   }
 }
