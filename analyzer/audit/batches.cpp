@@ -25,10 +25,9 @@ namespace {
 
 constexpr std::size_t kMaxBatches = 8;
 
-/// "ring[1][0]" -> "ring[1]", "tile[0]" -> "tile": where it starts says no more than what it is.
-std::string withoutZeros(std::string place) {
-  while (place.ends_with("[0]")) place.resize(place.size() - 3);
-  if (place.ends_with(", byte 0")) place.resize(place.size() - 8);
+/// "ring[1][0]" -> "ring[1]": that a slot is filled from its start goes without saying.
+std::string slotName(std::string place) {
+  if (place.ends_with("][0]")) place.resize(place.size() - 3);
   return place;
 }
 
@@ -97,7 +96,7 @@ class BatchMaker {
     Batch batch;
     batch.name = nameOf(open);
     if (open.address)
-      batch.place = withoutZeros(diagnose::placeName(program_, names_, ptx::Space::kShared, *open.address));
+      batch.place = slotName(diagnose::placeName(program_, names_, ptx::Space::kShared, *open.address));
     if (open.wait == 0) return batch;
     const std::uint32_t instr = program_.ops[log_[open.wait].op].instr;
     batch.wait = describeWait(program_, instr);
@@ -119,8 +118,7 @@ class BatchMaker {
   std::string phaseName(std::uint64_t barrier, std::uint64_t phase) const {
     const std::string text = "phase " + std::to_string(phase);
     if (barrier == 0) return text;
-    return text + " of '" +
-           withoutZeros(diagnose::placeName(program_, names_, ptx::Space::kShared, barrier)) + "'";
+    return text + " of '" + diagnose::placeName(program_, names_, ptx::Space::kShared, barrier) + "'";
   }
 
   const machine::Program& program_;
