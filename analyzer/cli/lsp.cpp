@@ -13,6 +13,7 @@
 
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/explain.h"
+#include "analyzer/cli/settings.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/lsp/caching_checker.h"
 #include "analyzer/lsp/project_checker.h"
@@ -20,6 +21,11 @@
 
 namespace handoff::cli {
 namespace {
+
+Result<project::Settings> settingsOf(const CheckOptions& options, const config::Config& config) {
+  if (const Result<CheckOptions> merged = mergedOptions(options, config); !merged) return merged.error();
+  return settingsFor(options, config);
+}
 
 /// Documents of an installation are on the disk or not; a link that leads nowhere is worse than none.
 std::string linkTo(std::string_view rule) {
@@ -35,7 +41,8 @@ std::string linkTo(std::string_view rule) {
 int runLsp(const CheckOptions& options) {
   const report::Paths paths(std::filesystem::current_path().string(), toolkitFolders(options));
   lsp::ProjectChecker checker(
-      [&options](const config::Config& config) { return settingsFor(options, config); }, paths);
+      [&options](const config::Config& config) { return settingsOf(options, config); }, paths,
+      options.config_file);
   lsp::CachingChecker caching(checker);
   lsp::ServerOptions server{.version = std::string(kVersion), .paths = paths};
   server.rule_link = linkTo;

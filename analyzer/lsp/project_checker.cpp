@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "analyzer/audit/audit.h"
-#include "analyzer/frontend/compile_command.h"
+#include "analyzer/frontend/database.h"
 
 namespace handoff::lsp {
 namespace {
@@ -26,8 +26,12 @@ std::vector<std::string> configCandidates(const std::string& file) {
 std::vector<std::string> dependenciesOf(const std::string& file, const frontend::Unit& unit,
                                         const frontend::Options& options) {
   std::vector<std::string> files = configCandidates(file);
-  const std::vector<std::string> databases = frontend::databaseCandidates(file, options);
-  files.insert(files.end(), databases.begin(), databases.end());
+  if (options.build_path) {
+    files.push_back(frontend::databaseIn(*options.build_path));
+  } else if (!options.has_fixed_flags) {
+    const std::vector<std::string> databases = frontend::databaseCandidates(file);
+    files.insert(files.end(), databases.begin(), databases.end());
+  }
   files.push_back(file);
   files.insert(files.end(), unit.files_read.begin(), unit.files_read.end());
   files.insert(files.end(), unit.files_missed.begin(), unit.files_missed.end());
@@ -44,17 +48,23 @@ std::vector<audit::KernelAudit> auditUnit(const frontend::Unit& unit, const expl
 
 }  // namespace
 
+Result<project::Settings> ProjectChecker::settingsOf(const std::string& file) const {
+  const std::string path = config_file_.empty() ? config::findFor(file).value_or("") : config_file_;
+  const Result<config::Config> config =
+      path.empty() ? Result<config::Config>(config::Config{}) : config::load(path);
+  if (!config) return config.error();
+  return settings_for_(*config);
+}
+
 std::shared_ptr<const Checked> ProjectChecker::check(const CheckRequest& request) {
   auto checked = std::make_shared<Checked>();
   checked->report.path = request.file;
-  const std::optional<std::string> config_path = config::findFor(request.file);
-  const Result<config::Config> config =
-      config_path ? config::load(*config_path) : Result<config::Config>(config::Config{});
-  if (!config) {
-    checked->report.error = config.error();
+  Result<project::Settings> wanted = settingsOf(request.file);
+  if (!wanted) {
+    checked->report.error = wanted.error();
     return checked;
   }
-  project::Settings settings = settings_for_(*config);
+  project::Settings settings = std::move(*wanted);
   settings.keeps_unit = true;
   settings.frontend.overlay = request.unsaved;
   settings.frontend.cancel = request.cancel;
@@ -67,6 +77,7 @@ std::shared_ptr<const Checked> ProjectChecker::check(const CheckRequest& request
   checked->is_cancelled = file.is_cancelled;
   if (file.unit == nullptr) return checked;
   checked->dependencies = dependenciesOf(request.file, *file.unit, settings.frontend);
+  if (!config_file_.empty()) checked->dependencies.push_back(config_file_);
   const auto has_async = [](const diagnose::KernelReport& kernel) { return kernel.has_async; };
   if (std::none_of(checked->report.kernels.begin(), checked->report.kernels.end(), has_async)) return checked;
   checked->audit = [unit = file.unit, options = settings.explore](const CancelToken& cancel) {

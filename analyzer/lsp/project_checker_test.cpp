@@ -50,7 +50,7 @@ int main() {
 std::string dump(const json::Value& value) { return llvm::formatv("{0:2}", value); }
 std::string dump(json::Array value) { return dump(json::Value(std::move(value))); }
 
-project::Settings settings(const config::Config& config) {
+Result<project::Settings> settings(const config::Config& config) {
   project::Settings settings;
   settings.frontend.no_toolkit = true;
   for (const config::Launch& launch : config.launches)
