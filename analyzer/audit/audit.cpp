@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/audit/batches.h"
 #include "analyzer/audit/lowering.h"
 #include "analyzer/audit/over_wait.h"
 #include "analyzer/audit/overlap.h"
@@ -21,6 +22,9 @@ using diagnose::Severity;
 
 namespace {
 
+/// Every access of shared memory is noted in such a run.
+constexpr std::uint64_t kMaxStepsForBatches = 100'000;
+
 bool fillsShared(const Call& call) {
   return std::any_of(call.instructions.begin(), call.instructions.end(),
                      [](const Instruction& instr) { return instr.fills_shared; });
@@ -32,8 +36,8 @@ std::string timesText(std::uint64_t count) {
 
 class KernelAuditor {
  public:
-  KernelAuditor(const frontend::Unit& unit, const ptx::Function& kernel, const explore::Options& options)
-      : unit_(unit), kernel_(kernel), options_(options), start_(ThreadClock::now()) {
+  KernelAuditor(const frontend::Unit& unit, const ptx::Function& kernel, const explore::Options& options, Detail detail)
+      : unit_(unit), kernel_(kernel), options_(options), detail_(detail), start_(ThreadClock::now()) {
     for (const frontend::KernelDecl& decl : unit.kernels)
       if (explore::isSameKernel(decl.name, kernel.name)) decl_ = &decl;
   }
@@ -69,6 +73,7 @@ class KernelAuditor {
       runOnce(*whole, scenario, overlaps);
     }
     overlaps.finish();
+    if (detail_ == Detail::kBatches) findBatches(*whole, *sliced, lowered);
     adviseOnFallbacks(*whole, lowered);
     adviseOnOverlap(lowered.calls);
     for (Finding& finding : findOverWaits(unit_, kernel_, *whole, overlaps.mostPending(), options_))
@@ -86,6 +91,15 @@ class KernelAuditor {
     const machine::Outcome outcome = machine::run(whole, scenario.launch, run);
     for (const machine::RunLimit& limit : outcome.limits) addLimit({limit.reason, positionOf(whole, limit.instr)});
     overlaps.add(outcome, trace);
+  }
+
+  // Under the first launch: one is enough to show which copies go together.
+  void findBatches(const machine::Program& whole, const machine::Program& sliced, Lowered& lowered) {
+    const std::vector<explore::Scenario> scenarios = explore::scenariosFor(unit_, decl_, sliced, options_);
+    if (isCancelled(options_.cancel) || scenarios.empty()) return;
+    const explore::Scenario& scenario = scenarios.front();
+    if (scenario.launch.threads() == 0 || scenario.launch.threads() > 1024) return;
+    addBatches(whole, scenario.launch, scenario.names, std::min(options_.max_steps, kMaxStepsForBatches), lowered);
   }
 
   SourcePos positionOf(const machine::Program& program, std::uint32_t instr) const {
@@ -155,6 +169,7 @@ class KernelAuditor {
   const frontend::Unit& unit_;
   const ptx::Function& kernel_;
   const explore::Options& options_;
+  const Detail detail_;
   const ThreadClock::time_point start_;
   const frontend::KernelDecl* decl_ = nullptr;
   KernelAudit result_;
@@ -178,13 +193,13 @@ void adviseOnSass(KernelAudit& kernel, const SassFunction& sass) {
   }
 }
 
-std::vector<KernelAudit> audit(const frontend::Unit& unit, const explore::Options& options) {
+std::vector<KernelAudit> audit(const frontend::Unit& unit, const explore::Options& options, Detail detail) {
   std::vector<KernelAudit> audits;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
     const bool is_wanted = function.name.find(options.kernel_filter) != std::string::npos ||
                            diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
-    if (is_wanted) audits.push_back(KernelAuditor(unit, function, options).run());
+    if (is_wanted && !isCancelled(options.cancel)) audits.push_back(KernelAuditor(unit, function, options, detail).run());
   }
   return audits;
 }

@@ -2,6 +2,7 @@
 // The lowering audit: what asynchronous calls became, and what they overlap with.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "analyzer/audit/audit_report.h"
@@ -11,8 +12,11 @@
 
 namespace handoff::audit {
 
+/// kBatches: also which group or phase each copy belongs to, and where it goes. Takes one more run.
+enum class Detail : std::uint8_t { kCalls, kBatches };
+
 /// One audit for each kernel of the module, in the module's order; Options::kernel_filter leaves some out.
-std::vector<KernelAudit> audit(const frontend::Unit& unit, const explore::Options& options);
+std::vector<KernelAudit> audit(const frontend::Unit& unit, const explore::Options& options, Detail detail = Detail::kCalls);
 
 /// Adds advice for calls that were asynchronous in the PTX, and of which the machine code has no instruction.
 void adviseOnSass(KernelAudit& kernel, const SassFunction& sass);

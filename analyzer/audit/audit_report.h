@@ -51,6 +51,14 @@ struct Overlap {
   Work least, most;             ///< by total
 };
 
+/// Copies of a call that are waited for together, as one warp issued them.
+struct Batch {
+  std::string name;             ///< "group 3", "phase 0 of 'full[1]'"
+  std::string place;            ///< what it fills: "ring[1]"; empty when it fills no shared memory
+  std::string wait;             ///< the first wait that covers it: "cp.async.wait_group 1"; empty: none in the run
+  SourceStack wait_stack;       ///< innermost first
+};
+
 /// One call in the source.
 struct Call {
   std::string api;    ///< "cooperative_groups::memcpy_async", "inline PTX"
@@ -58,6 +66,8 @@ struct Call {
   std::vector<Instruction> instructions;
   std::string reason;  ///< for plain loads and stores: why
   std::vector<Overlap> overlaps;
+  std::vector<Batch> batches;      ///< with Detail::kBatches: the first ones, in the order of their issue
+  std::uint64_t batch_count = 0;   ///< all of them
 };
 
 struct KernelAudit {

@@ -17,6 +17,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/explain.h"
 #include "analyzer/cli/generate.h"
+#include "analyzer/cli/lsp.h"
 #include "analyzer/cli/mutate.h"
 #include "analyzer/cli/options.h"
 #include "analyzer/cli/queue.h"
@@ -75,6 +76,14 @@ ExitCode queue(Arguments arguments) {
 ExitCode baseline(Arguments arguments) {
   const bool wants_help = std::find(arguments.begin(), arguments.end(), "--help") != arguments.end();
   return wants_help ? printHelp("baseline") : runBaseline(arguments);
+}
+
+ExitCode lsp(Arguments arguments) {
+  const Result<CheckOptions> options = parseCheckOptions(arguments, Command::kLsp);
+  if (!options) return usageError(options.error().message);
+  if (options->wants_help) return printHelp("lsp");
+  if (!options->inputs.empty()) return usageError("lsp takes no files: the editor opens them");
+  return static_cast<ExitCode>(runLsp(*options));
 }
 
 ExitCode explain(Arguments arguments) {

@@ -95,6 +95,11 @@ std::string setCubin(CheckOptions& options, std::string_view) {
   return "";
 }
 
+std::string setCheckOnChange(CheckOptions& options, std::string_view) {
+  options.checks_on_change = true;
+  return "";
+}
+
 std::string setKernel(CheckOptions& options, std::string_view value) {
   options.kernel = value;
   return "";

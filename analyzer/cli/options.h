@@ -37,7 +37,8 @@ enum class Command : std::uint8_t {
   kQueue = 4,
   kBaseline = 8,
   kMutate = 16,
-  kAll = 31,
+  kLsp = 32,
+  kAll = 63,
 };
 constexpr Command operator|(Command a, Command b) {
   return static_cast<Command>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -80,6 +81,7 @@ struct CheckOptions {
   bool lists_checks = false;
   bool wants_help = false;
   bool reads_machine_code = false;  ///< audit only
+  bool checks_on_change = false;    ///< lsp only
   QueueOptions queue;
 };
 

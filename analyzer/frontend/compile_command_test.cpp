@@ -38,6 +38,18 @@ TEST(CompileCommand, NearestParentFolderIsSearched) {
   EXPECT_THAT(commandFor(file, {})->flags.args, ElementsAre("-DINNER"));
 }
 
+TEST(CompileCommand, FolderBuildOfAParentIsSearchedAfterTheParentItself) {
+  const Workspace workspace;
+  const std::string file = workspace.write("src/k.cu", "");
+  const auto database = [&](const std::string& define) {
+    return "[" + entry(workspace.path(), "src/k.cu", "nvcc -D" + define + " -c src/k.cu") + "]";
+  };
+  workspace.write("build/compile_commands.json", database("BUILD"));
+  EXPECT_THAT(commandFor(file, {})->flags.args, ElementsAre("-DBUILD"));
+  workspace.write("compile_commands.json", database("PARENT"));
+  EXPECT_THAT(commandFor(file, {})->flags.args, ElementsAre("-DPARENT"));
+}
+
 TEST(CompileCommand, BuildFolderWinsAndArgumentsMayBeAList) {
   const Workspace workspace;
   const std::string file = workspace.write("k.cu", "");

@@ -105,12 +105,20 @@ std::string databaseIn(const std::string& build_path) {
   return build_path.ends_with(kDatabaseName) ? build_path : (fs::path(build_path) / kDatabaseName).string();
 }
 
+std::vector<std::string> databaseCandidates(const std::string& file) {
+  std::vector<std::string> candidates;
+  for (fs::path folder = fs::path(absolutePath(file)).parent_path();; folder = folder.parent_path()) {
+    candidates.push_back((folder / kDatabaseName).string());
+    candidates.push_back((folder / "build" / kDatabaseName).string());
+    if (folder == folder.parent_path()) return candidates;
+  }
+}
+
 std::optional<std::string> nearestDatabase(const std::string& file) {
   std::error_code code;
-  for (fs::path folder = fs::path(absolutePath(file)).parent_path();; folder = folder.parent_path()) {
-    if (fs::is_regular_file(folder / kDatabaseName, code)) return (folder / kDatabaseName).string();
-    if (folder == folder.parent_path()) return std::nullopt;
-  }
+  for (std::string& candidate : databaseCandidates(file))
+    if (fs::is_regular_file(candidate, code)) return std::move(candidate);
+  return std::nullopt;
 }
 
 }  // namespace handoff::frontend

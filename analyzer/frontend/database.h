@@ -39,7 +39,11 @@ bool isCuda(const Database::Entry& entry);
 /// What -p names: the folder of a database, or the file itself.
 std::string databaseIn(const std::string& build_path);
 
-/// The one in the nearest folder above the file.
+/// Where nearestDatabase looks, the first that is there counts: each folder above the file and its folder "build", as
+/// clangd does.
+std::vector<std::string> databaseCandidates(const std::string& file);
+
+/// The nearest one of a file.
 std::optional<std::string> nearestDatabase(const std::string& file);
 
 }  // namespace handoff::frontend

@@ -59,11 +59,13 @@ void check(const std::string& file, const Settings& settings, Memory* memory, Ch
     return;
   }
   const std::int64_t started = nowInNanoseconds();
-  const Result<frontend::Unit> unit = frontend::load(file, settings.frontend);
-  if (!unit) {
-    result.report.error = unit.error();
+  Result<frontend::Unit> loaded = frontend::load(file, settings.frontend);
+  if (!loaded) {
+    result.report.error = loaded.error();
     return;
   }
+  const auto unit = std::make_shared<const frontend::Unit>(std::move(*loaded));
+  if (settings.keeps_unit) result.unit = unit;
   describe(*unit, result.report);
   result.audiences = audiencesOf(*unit, settings.explore);
   if (std::vector<Error> mistakes = explore::commentMistakes(*unit); !mistakes.empty()) {

@@ -2,6 +2,7 @@
 // One file from its name to what is reported about it; for the command line, and for the editor's server.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@ struct Settings {
   std::string checks{kDefaultChecks};  ///< globs, the last match decides
   std::string warnings_as_errors;      ///< globs
   std::vector<config::Suppression> suppressions;
+  bool keeps_unit = false;             ///< fill in CheckedFile::unit; not with a memory
 };
 
 class Memory;
@@ -40,6 +42,7 @@ struct CheckedFile {
   /// The kernels of this file that the launches of the command line and of the configuration are for, in this
   /// order.
   std::vector<explore::Audience> audiences;
+  std::shared_ptr<const frontend::Unit> unit;  ///< null: it could not be loaded, or nobody asked for it
 };
 
 /// Reads and analyses one file; nothing is filtered yet. Never throws: a fault of ours becomes the file's error.

@@ -86,5 +86,44 @@ std::string nameOf(const testing::TestParamInfo<Run>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, AuditCases, testing::ValuesIn(allRuns()), nameOf);
 
+/// "group 0 fills ring[0], cp.async.wait_group 1 at line 31", a line each.
+std::string batchesOf(const std::string& path, const std::string& arch) {
+  const std::optional<frontend::Unit> unit = loadCase(path, arch, Choice::kClang);
+  if (!unit) return "";
+  std::string text;
+  for (const audit::KernelAudit& kernel : audit::audit(*unit, {}, audit::Detail::kBatches))
+    for (const audit::Call& call : kernel.calls) {
+      text += std::to_string(call.batch_count) + " batches\n";
+      for (const audit::Batch& batch : call.batches) {
+        text += batch.name + " fills " + batch.place + ", " + batch.wait;
+        text += batch.wait_stack.empty() ? "\n" : " at line " + std::to_string(batch.wait_stack.back().pos.line) + "\n";
+      }
+    }
+  return text;
+}
+
+TEST(AuditBatches, GroupsOfARingAreNamedWithTheirSlotsAndWaits) {
+  const std::string text = batchesOf("audit/perf_ring3_pipelined.cu", "sm_80");
+  EXPECT_THAT(text, testing::HasSubstr("2 batches\n"
+                                       "group 0 fills ring[0], cp.async.wait_group 1 at line 31\n"
+                                       "group 1 fills ring[1], cp.async.wait_group 1 at line 31\n"
+                                       "10 batches\n"
+                                       "group 2 fills ring[2], cp.async.wait_group 1 at line 31\n"
+                                       "group 3 fills ring[0], cp.async.wait_group 1 at line 31\n"));
+}
+
+TEST(AuditBatches, BulkCopiesAreNamedByThePhaseOfTheirBarrier) {
+  const std::string text = batchesOf("audit/perf_bulk_two_slots.cu", "sm_90");
+  EXPECT_THAT(text, testing::HasSubstr("phase 0 of 'full[0]' fills "));
+  EXPECT_THAT(text, testing::HasSubstr("phase 0 of 'full[1]' fills "));
+  EXPECT_THAT(text, testing::HasSubstr("phase 1 of 'full[0]' fills "));
+}
+
+TEST(AuditBatches, AreNotLookedForUnlessAskedFor) {
+  const std::optional<frontend::Unit> unit = loadCase("audit/perf_ring3_pipelined.cu", "sm_80", Choice::kClang);
+  ASSERT_TRUE(unit.has_value());
+  for (const audit::Call& call : audit::audit(*unit, {}).front().calls) EXPECT_TRUE(call.batches.empty());
+}
+
 }  // namespace
 }  // namespace handoff::tests
