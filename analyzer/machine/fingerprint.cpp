@@ -106,10 +106,17 @@ class Hasher {
     }
   }
 
-  void noteAccess(Access access) {
-    if (access.event == 0 || !noted_.insert((std::uint64_t{access.event} << 5) | access.lane).second) return;
-    ranks_.addEpoch(log_[access.event].warp, log_[access.event].epoch);
-    forEachCompletion(access, [&](ActorId actor, Epoch time) { noteTime(actor, time); });
+  void noteAccess(Access access) { noteAccesses(access.event, laneBit(access.lane)); }
+  void noteAccesses(EventId event, LaneMask lanes) {
+    if (event == 0) return;
+    LaneMask& noted = noted_[event];
+    const LaneMask fresh = lanes & ~noted;
+    if (fresh == 0) return;
+    noted |= fresh;
+    ranks_.addEpoch(log_[event].warp, log_[event].epoch);
+    forEachLane(fresh, [&](unsigned lane) {
+      forEachCompletion({event, lane}, [&](ActorId actor, Epoch time) { noteTime(actor, time); });
+    });
   }
   void noteTime(ActorId actor, Epoch time) {
     if (actor < cluster_.warps.size() * kWarpSize) {
@@ -127,7 +134,7 @@ class Hasher {
       last = cell;
       noteAccess({eventOf(cell.write), laneOf(cell.write)});
       view_.reads.forEach(cell.reads, [&](const ReadSets::Node& node) {
-        forEachLane(node.lanes, [&](unsigned lane) { noteAccess({node.event, lane}); });
+        noteAccesses(node.event, node.lanes);
         return true;
       });
     }
@@ -142,7 +149,7 @@ class Hasher {
       noteShadow(cta.shadow.get());
       noteShadow(cta.tensor_shadow.get());
       for (const UnknownAccess& access : cta.unknown) {
-        forEachLane(access.lanes, [&](unsigned lane) { noteAccess({access.event, lane}); });
+        noteAccesses(access.event, access.lanes);
       }
       for (const auto& [key, use] : cta.uses) {
         noteAccess({use.event, use.lane});
@@ -284,6 +291,17 @@ class Hasher {
     forEachLane(warp.live, [&](unsigned lane) { hashBytes(warp.local[lane]); });
   }
 
+  // The same ones have read many cells.
+  std::uint64_t hashOfReaders(EventId event, LaneMask lanes) {
+    const auto [known, is_new] = reader_hashes_.try_emplace((std::uint64_t{event} << 32) | lanes);
+    if (is_new) {
+      std::uint64_t all = 0;
+      forEachLane(lanes, [&](unsigned lane) { all += mix(1, hashOf(Access{event, lane})); });
+      known->second = all;
+    }
+    return known->second;
+  }
+
   void hashShadow(const Cta& cta) {
     for (const Shadow* shadow : {cta.shadow.get(), cta.tensor_shadow.get()}) {
       if (shadow == nullptr) continue;
@@ -294,7 +312,7 @@ class Hasher {
           last = cell;
           std::uint64_t readers = 0;  // a set: the order does not count
           view_.reads.forEach(cell.reads, [&](const ReadSets::Node& node) {
-            forEachLane(node.lanes, [&](unsigned lane) { readers += mix(1, hashOf(Access{node.event, lane})); });
+            readers += hashOfReaders(node.event, node.lanes);
             return true;
           });
           last_hash = mix(hashOf(Access{eventOf(cell.write), laneOf(cell.write)}), readers);
@@ -395,8 +413,8 @@ class Hasher {
   const EventLog& log_;
   const StateView& view_;
   Ranks ranks_;
-  std::set<std::uint64_t> noted_;
-  std::unordered_map<std::uint64_t, std::uint64_t> access_hashes_;
+  std::unordered_map<EventId, LaneMask> noted_;
+  std::unordered_map<std::uint64_t, std::uint64_t> access_hashes_, reader_hashes_;
   std::unordered_map<const Clock*, std::uint64_t> clock_hashes_;
   std::array<std::uint64_t, 6> parts_{};
 };

@@ -25,14 +25,18 @@ GuardClass classOf(const std::string& statements) {
 
 const std::string kRead = "ld.shared.u32 %r1, [%s];\nst.global.u32 [%out], %r1;\n";
 
-TEST(Guards, ABarrierOnOneSideIsControl) { EXPECT_EQ(classOf("@%p1 bra END;\nbar.sync 0;\nEND:\nret;\n"), GuardClass::kControl); }
+TEST(Guards, ABarrierOnOneSideIsControl) {
+  EXPECT_EQ(classOf("@%p1 bra END;\nbar.sync 0;\nEND:\nret;\n"), GuardClass::kControl);
+}
 
 TEST(Guards, AWaitOnTheWayOutIsControl) {
-  EXPECT_EQ(classOf(std::string(test::kCopy) + "@%p1 bra END;\ncp.async.wait_all;\nEND:\nret;\n"), GuardClass::kControl);
+  EXPECT_EQ(classOf(std::string(test::kCopy) + "@%p1 bra END;\ncp.async.wait_all;\nEND:\nret;\n"),
+            GuardClass::kControl);
 }
 
 TEST(Guards, LeavingBeforeABarrierIsControl) {
-  EXPECT_EQ(classOf("@%p1 bra END;\n" + kRead + "bar.sync 0;\n" + kRead + "END:\nret;\n"), GuardClass::kControl);
+  EXPECT_EQ(classOf("@%p1 bra END;\n" + kRead + "bar.sync 0;\n" + kRead + "END:\nret;\n"),
+            GuardClass::kControl);
 }
 
 TEST(Guards, AStoreToSharedMemoryOnTheWayOutIsControl) {
@@ -40,7 +44,8 @@ TEST(Guards, AStoreToSharedMemoryOnTheWayOutIsControl) {
 }
 
 TEST(Guards, SomethingOnBothSidesIsControl) {
-  EXPECT_EQ(classOf("@%p1 bra OTHER;\n" + kRead + "ret;\nOTHER:\nld.shared.u32 %r2, [%s+4];\nst.global.u32 [%out+4], %r2;\nret;\n"),
+  EXPECT_EQ(classOf("@%p1 bra OTHER;\n" + kRead +
+                    "ret;\nOTHER:\nld.shared.u32 %r2, [%s+4];\nst.global.u32 [%out+4], %r2;\nret;\n"),
             GuardClass::kControl);
 }
 
@@ -54,7 +59,8 @@ TEST(Guards, AReadOnTheWayOutIsAnAccess) {
 }
 
 TEST(Guards, ALoopOfReadsOnTheWayOutIsAnAccess) {
-  EXPECT_EQ(classOf("mov.u32 %r5, %t;\nLOOP:\nld.shared.u32 %r1, [%s];\nadd.u32 %r5, %r5, 8;\nsetp.lt.u32 %p2, %r5, %n;\n@%p2 bra LOOP;\nret;\n"),
+  EXPECT_EQ(classOf("mov.u32 %r5, %t;\nLOOP:\nld.shared.u32 %r1, [%s];\nadd.u32 %r5, %r5, 8;\nsetp.lt.u32 "
+                    "%p2, %r5, %n;\n@%p2 bra LOOP;\nret;\n"),
             GuardClass::kAccessIfTaken);
 }
 

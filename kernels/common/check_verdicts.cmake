@@ -3,7 +3,7 @@
 # with the table in its README, whose rows are "| `name` | verdict |" and then anything.
 string(REPLACE "," ";-I" includes "-I${INCLUDES}")
 execute_process(
-  COMMAND ${HANDOFF} check --arch=${ARCH} --time-limit=300 --require=checked ${FOLDER} -- -std=c++20 ${includes}
+  COMMAND ${HANDOFF} check --arch=${ARCH} --time-limit=900 --require=checked ${FOLDER} -- -std=c++20 ${includes}
   OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status)
 message("${output}${errors}")
 if(NOT status EQUAL 0)

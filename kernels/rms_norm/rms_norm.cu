@@ -219,7 +219,7 @@ void measureForm(Bench& bench, const Form& form, const View& view, Setting setti
 }
 
 std::vector<Bench> bench() {
-  constexpr int kRows = 32768, kColumns = 4096 - 3, kPitch = 4096 + 128;
+  constexpr int kRows = 32768, kColumns = kMaxColumns - 3, kPitch = kMaxColumns + 128;
   DeviceBuffer<float> in(static_cast<std::size_t>(kRows) * kPitch), out(in.size()), weight(kColumns);
   fillRandom(in, 1);
   fillRandom(weight, 2);

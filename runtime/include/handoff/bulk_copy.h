@@ -53,7 +53,7 @@ class BulkStores {
     ptx::bulkStore(global, ptx::sharedAddress(shared), bytes.count());
   }
 
-  /// Stores a box at column x, row y (elements, not negative). What lies outside of the tensor is left out, in the
+  /// Stores a box at column x, row y (elements, not negative; x as that of a load). What lies outside of the tensor is left out, in the
   /// innermost dimension by chunks of 16 bytes: an H200 overwrites up to the next multiple of 16 behind a row that is
   /// none itself. No document says so; where rows are padded, leave those bytes to the engine.
   template <class T>

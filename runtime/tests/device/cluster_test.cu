@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kThreads = 64, kTile = 256, kClusters = 3;
 
-/// Every turn, each block sends a tile of its own to the next block, and stores what has come from the one before.
+/// Every turn, each block sends a tile of its own to the next block, and stores what has come from the one
+/// before.
 __global__ void passOn(const std::uint32_t* in, std::uint32_t* out, int turns, Slow slow) {
   __shared__ alignas(128) std::uint32_t outbox[kTile], inbox[kTile];
   __shared__ TransactionBarrier received;
@@ -44,7 +45,8 @@ TEST_F(ClusterOnDevice, TilesGoRound) {
     for (const int turns : {0, 1, 2, 3, 17}) {
       for (const Slow slow : kAllSpeeds) {
         const std::size_t of_block = static_cast<std::size_t>(turns) * kTile;
-        const std::vector<std::uint32_t> in = randomWords(of_block * static_cast<std::size_t>(blocks * kClusters));
+        const std::vector<std::uint32_t> in =
+            randomWords(of_block * static_cast<std::size_t>(blocks * kClusters));
         std::vector<std::uint32_t> want(in.size());
         for (std::size_t i = 0; i < in.size(); ++i) {
           const std::size_t block = i / of_block, at = i % of_block, size = static_cast<std::size_t>(blocks);
@@ -60,9 +62,11 @@ TEST_F(ClusterOnDevice, TilesGoRound) {
         config.blockDim = kThreads;
         config.attrs = &attribute;
         config.numAttrs = 1;
-        require(cudaLaunchKernelEx(&config, passOn, static_cast<const std::uint32_t*>(device_in.get()), device_out.get(), turns, slow),
+        require(cudaLaunchKernelEx(&config, passOn, static_cast<const std::uint32_t*>(device_in.get()),
+                                   device_out.get(), turns, slow),
                 "cudaLaunchKernelEx");
-        expectSame(device_out.download(), want, "clusters of " + std::to_string(blocks) + ", " + std::to_string(turns) + " turns");
+        expectSame(device_out.download(), want,
+                   "clusters of " + std::to_string(blocks) + ", " + std::to_string(turns) + " turns");
       }
     }
   }

@@ -24,7 +24,8 @@ __device__ void copyOne(T* shared, const T* global, std::uint32_t valid) {
   if constexpr (kForm == Form::kOrZero) copyAsyncOrZero(valid != 0, shared, valid != 0 ? global : nullptr);
 }
 
-/// Waits for the oldest group, then the next one, and so on; reads what the neighbour has copied in that group.
+/// Waits for the oldest group, then the next one, and so on; reads what the neighbour has copied in that
+/// group.
 template <class T, int kGroups, int kGroup = 0>
 __device__ void readInTurn(CopyGroups<kGroups>& groups, const T (&slots)[kGroups][kThreads], T* out) {
   groups.template wait<kGroups - 1 - kGroup>();
@@ -66,17 +67,22 @@ class CopyGroup : public DeviceTest {
     const std::size_t chunks = static_cast<std::size_t>(kGroups) * kThreads;
     const std::vector<std::uint32_t> in = randomWords(chunks * kWords);
     std::vector<std::uint32_t> valid = randomWords(chunks);
-    for (std::uint32_t& v : valid) v %= kForm == Form::kPrefix ? static_cast<std::uint32_t>(sizeof(T)) + 1 : 2;
+    for (std::uint32_t& v : valid)
+      v %= kForm == Form::kPrefix ? static_cast<std::uint32_t>(sizeof(T)) + 1 : 2;
     std::vector<std::uint32_t> want(in.size());
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-      const std::size_t group = chunk / kThreads, from = group * kThreads + (chunk % kThreads + 33) % kThreads;
+      const std::size_t group = chunk / kThreads,
+                        from = group * kThreads + (chunk % kThreads + 33) % kThreads;
       for (std::size_t w = 0; w < kWords; ++w)
-        want[chunk * kWords + w] = expected<kForm>(in[from * kWords + w], valid[from], static_cast<std::uint32_t>(w * 4));
+        want[chunk * kWords + w] =
+            expected<kForm>(in[from * kWords + w], valid[from], static_cast<std::uint32_t>(w * 4));
     }
     const Words device_in(in), device_valid(valid), device_out(in.size());
-    copyInGroups<T, kForm, kGroups><<<1, kThreads>>>(reinterpret_cast<const T*>(device_in.get()), device_valid.get(),
+    copyInGroups<T, kForm, kGroups><<<1, kThreads>>>(reinterpret_cast<const T*>(device_in.get()),
+                                                     device_valid.get(),
                                                      reinterpret_cast<T*>(device_out.get()));
-    expectSame(device_out.download(), want, std::to_string(sizeof(T)) + " bytes, " + std::to_string(kGroups) + " groups");
+    expectSame(device_out.download(), want,
+               std::to_string(sizeof(T)) + " bytes, " + std::to_string(kGroups) + " groups");
   }
 
   template <Form kForm>
@@ -117,7 +123,8 @@ TEST_F(CopyGroup, AllCopiesAreWaitedForWithoutAGroup) {
   std::vector<std::uint32_t> want(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) want[i] = in[((i / 4 + 33) % kThreads) * 4 + i % 4];
   const Words device_in(in), device_out(in.size());
-  copyUncommitted<<<1, kThreads>>>(reinterpret_cast<const uint4*>(device_in.get()), reinterpret_cast<uint4*>(device_out.get()));
+  copyUncommitted<<<1, kThreads>>>(reinterpret_cast<const uint4*>(device_in.get()),
+                                   reinterpret_cast<uint4*>(device_out.get()));
   expectSame(device_out.download(), want, "uncommitted");
 }
 

@@ -26,7 +26,8 @@ class Words {
   explicit Words(std::size_t count) : Words(std::vector<std::uint32_t>(count, kPoison)) {}
   explicit Words(const std::vector<std::uint32_t>& values) : count_(values.size()) {
     require(cudaMalloc(reinterpret_cast<void**>(&data_), (count_ + 4) * sizeof(std::uint32_t)), "cudaMalloc");
-    require(cudaMemcpy(data_, values.data(), count_ * sizeof(std::uint32_t), cudaMemcpyHostToDevice), "cudaMemcpy");
+    require(cudaMemcpy(data_, values.data(), count_ * sizeof(std::uint32_t), cudaMemcpyHostToDevice),
+            "cudaMemcpy");
   }
   Words(const Words&) = delete;
   Words& operator=(const Words&) = delete;
@@ -39,7 +40,8 @@ class Words {
     require(cudaGetLastError(), "launch");
     require(cudaDeviceSynchronize(), "kernel");
     std::vector<std::uint32_t> values(count_);
-    require(cudaMemcpy(values.data(), data_, count_ * sizeof(std::uint32_t), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    require(cudaMemcpy(values.data(), data_, count_ * sizeof(std::uint32_t), cudaMemcpyDeviceToHost),
+            "cudaMemcpy");
     return values;
   }
 
@@ -48,7 +50,8 @@ class Words {
   std::size_t count_ = 0;
 };
 
-/// Skips where there is no device, or one that is too old. Random data are fresh in each run; the seed is told on failure.
+/// Skips where there is no device, or one that is too old. Random data are fresh in each run; the seed is
+/// told on failure.
 class DeviceTest : public testing::Test {
  protected:
   /// Compute capability that the test needs: 80, or 90.
@@ -81,7 +84,8 @@ class HopperTest : public DeviceTest {
 };
 
 /// Fails with the first difference.
-inline void expectSame(const std::vector<std::uint32_t>& got, const std::vector<std::uint32_t>& want, const std::string& of) {
+inline void expectSame(const std::vector<std::uint32_t>& got, const std::vector<std::uint32_t>& want,
+                       const std::string& of) {
   ASSERT_EQ(got.size(), want.size()) << of;
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], want[i]) << of << ", word " << i;
 }

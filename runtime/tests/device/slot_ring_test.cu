@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slot rings with each kind of producer: threads that copy or write, the copy engine, and a cluster that multicasts.
-// Slow producers and slow readers make each side of the ring wait for the other.
+// Slot rings with each kind of producer: threads that copy or write, the copy engine, and a cluster that
+// multicasts. Slow producers and slow readers make each side of the ring wait for the other.
 #include <algorithm>
 
 #include "device/harness.h"
@@ -15,9 +15,11 @@ constexpr int kTile = 512, kTileRows = 16, kTileColumns = 32;  // words; as a bo
 constexpr int kGroups = 3;                                     // blocks, or clusters
 constexpr int kTurns[] = {0, 1, 2, 3, 5, 8, 29};
 
-/// The tiles of a block, or of a cluster whose blocks all read the same ones: stored back to front, one after the other.
+/// The tiles of a block, or of a cluster whose blocks all read the same ones: stored back to front, one after
+/// the other.
 template <class Ring, int kSlots>
-__device__ void readAll(Ring& ring, const std::uint32_t (&slots)[kSlots][kTile], std::uint32_t* out, int tiles, int readers, Slow slow) {
+__device__ void readAll(Ring& ring, const std::uint32_t (&slots)[kSlots][kTile], std::uint32_t* out,
+                        int tiles, int readers, Slow slow) {
   const int t = static_cast<int>(threadIdx.x);
   for (int k = 0; k < tiles; ++k) {
     auto ready = ring.wait();
@@ -63,7 +65,8 @@ __global__ void fromThreads(const std::uint32_t* in, std::uint32_t* out, int til
 
 /// The copy engine fills: a range, or a box of the tensor that all tiles make, one below the other.
 template <int kSlots, int kWarps, bool kBoxes>
-__global__ void fromTma(const std::uint32_t* in, const __grid_constant__ CUtensorMap map, std::uint32_t* out, int tiles, Slow slow) {
+__global__ void fromTma(const std::uint32_t* in, const __grid_constant__ CUtensorMap map, std::uint32_t* out,
+                        int tiles, Slow slow) {
   constexpr int kReaders = 32 * kWarps;
   using Source = FromTma;
   using Readers = ByLoads<kWarps>;
@@ -96,7 +99,8 @@ __global__ void fromTma(const std::uint32_t* in, const __grid_constant__ CUtenso
 
 /// Each block of a cluster loads its part of a tile into the slots of all of them.
 template <int kSlots, int kWarps, int kBlocks, bool kBoxes>
-__global__ void fromCluster(const std::uint32_t* in, const __grid_constant__ CUtensorMap map, std::uint32_t* out, int tiles, Slow slow) {
+__global__ void fromCluster(const std::uint32_t* in, const __grid_constant__ CUtensorMap map,
+                            std::uint32_t* out, int tiles, Slow slow) {
   constexpr int kReaders = 32 * kWarps, kPart = kTile / kBlocks;
   using Source = FromCluster<kBlocks>;
   using Readers = ByLoads<kWarps>;
@@ -136,12 +140,15 @@ class SlotRingOnDevice : public DeviceTest {
         const std::vector<std::uint32_t> in = randomWords(std::max<std::size_t>(kGroups * of_block, kTile));
         std::vector<std::uint32_t> want(kGroups * of_block * static_cast<std::size_t>(blocks_of_group));
         for (std::size_t i = 0; i < want.size(); ++i) {
-          const std::size_t group = i / of_block / static_cast<std::size_t>(blocks_of_group), at = i % of_block;
+          const std::size_t group = i / of_block / static_cast<std::size_t>(blocks_of_group),
+                            at = i % of_block;
           want[i] = in[group * of_block + at / kTile * kTile + kTile - 1 - at % kTile];
         }
         const Words device_in(in), device_out(want.size());
         launch(device_in.get(), static_cast<int>(in.size()), device_out.get(), tiles, slow);
-        expectSame(device_out.download(), want, of + ", " + std::to_string(tiles) + " tiles, speed " + std::to_string(static_cast<int>(slow)));
+        expectSame(
+            device_out.download(), want,
+            of + ", " + std::to_string(tiles) + " tiles, speed " + std::to_string(static_cast<int>(slow)));
       }
     }
   }
@@ -152,8 +159,9 @@ class SlotRingOfTma : public SlotRingOnDevice {
   int neededSm() const override { return 90; }
 
   static CUtensorMap mapOf(const std::uint32_t* in, int words, int box_rows) {
-    const TensorMapResult result = encodeTensorMap(matrixView(in, static_cast<std::uint64_t>(words / kTileColumns), kTileColumns,
-                                                              sizeof(std::uint32_t) * kTileColumns, static_cast<std::uint32_t>(box_rows), kTileColumns));
+    const TensorMapResult result = encodeTensorMap(
+        matrixView(in, static_cast<std::uint64_t>(words / kTileColumns), kTileColumns,
+                   sizeof(std::uint32_t) * kTileColumns, static_cast<std::uint32_t>(box_rows), kTileColumns));
     if (!result) throw std::runtime_error(result.error);
     return result.map;
   }
@@ -162,13 +170,16 @@ class SlotRingOfTma : public SlotRingOnDevice {
   void checkTma() {
     check(1, std::to_string(kSlots) + " slots, " + std::to_string(kWarps) + " warps",
           [](const std::uint32_t* in, int words, std::uint32_t* out, int tiles, Slow slow) {
-            fromTma<kSlots, kWarps, kBoxes><<<kGroups, 32 * kWarps + 32>>>(in, mapOf(in, words, kTileRows), out, tiles, slow);
+            fromTma<kSlots, kWarps, kBoxes>
+                <<<kGroups, 32 * kWarps + 32>>>(in, mapOf(in, words, kTileRows), out, tiles, slow);
           });
   }
 
   template <int kSlots, int kWarps, int kBlocks, bool kBoxes>
   void checkCluster() {
-    check(kBlocks, std::to_string(kSlots) + " slots, " + std::to_string(kWarps) + " warps, clusters of " + std::to_string(kBlocks),
+    check(kBlocks,
+          std::to_string(kSlots) + " slots, " + std::to_string(kWarps) + " warps, clusters of " +
+              std::to_string(kBlocks),
           [](const std::uint32_t* in, int words, std::uint32_t* out, int tiles, Slow slow) {
             cudaLaunchAttribute attribute{};
             attribute.id = cudaLaunchAttributeClusterDimension;

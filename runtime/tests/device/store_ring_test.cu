@@ -22,7 +22,8 @@ __global__ void storeRanges(const std::uint32_t* in, std::uint32_t* out, int til
   for (int k = 0; k < tiles; ++k) {
     auto filling = ring.acquire();
     if (slow == Slow::kProducers && t / 32 == k % 4) pause(kPause);
-    for (int i = t; i < kTile; i += kThreads) filling->at[i / kColumns][i % kColumns] = in[k * kTile + i] * 5 + static_cast<std::uint32_t>(k);
+    for (int i = t; i < kTile; i += kThreads)
+      filling->at[i / kColumns][i % kColumns] = in[k * kTile + i] * 5 + static_cast<std::uint32_t>(k);
     ring.publish(std::move(filling), [&](auto& stores, const Tile& tile) {
       stores.store(out + k * kTile, &tile.at[0][0], bytesOf<std::uint32_t>(kTile));
     });
@@ -32,15 +33,18 @@ __global__ void storeRanges(const std::uint32_t* in, std::uint32_t* out, int til
 
 /// The block turns over all boxes; element (r, c) becomes 1000 r + c + seed, also where it lies outside.
 template <int kSlots>
-__global__ void storeBoxes(const __grid_constant__ CUtensorMap map, int across, int tiles, std::uint32_t seed) {
+__global__ void storeBoxes(const __grid_constant__ CUtensorMap map, int across, int tiles,
+                           std::uint32_t seed) {
   __shared__ Tile slots[kSlots];
   StoreRing<Tile, kSlots> ring(slots, threadIdx.x == 0);
   for (int k = 0; k < tiles; ++k) {
     auto filling = ring.acquire();
     const int x = k % across * kColumns, y = k / across * kRows;
     for (int i = threadIdx.x; i < kRows * kColumns; i += kThreads)
-      filling->at[i / kColumns][i % kColumns] = static_cast<std::uint32_t>(1000 * (y + i / kColumns) + x + i % kColumns) + seed;
-    ring.publish(std::move(filling), [&](auto& stores, const Tile& tile) { stores.store(map, &tile.at[0][0], x, y); });
+      filling->at[i / kColumns][i % kColumns] =
+          static_cast<std::uint32_t>(1000 * (y + i / kColumns) + x + i % kColumns) + seed;
+    ring.publish(std::move(filling),
+                 [&](auto& stores, const Tile& tile) { stores.store(map, &tile.at[0][0], x, y); });
   }
   ring.drain();
 }
@@ -54,10 +58,12 @@ class StoreRingOnDevice : public HopperTest {
         constexpr std::size_t kTile = kRows * kColumns;
         const std::vector<std::uint32_t> in = randomWords(static_cast<std::size_t>(tiles) * kTile);
         std::vector<std::uint32_t> want(in.size());
-        for (std::size_t i = 0; i < in.size(); ++i) want[i] = in[i] * 5 + static_cast<std::uint32_t>(i / kTile);
+        for (std::size_t i = 0; i < in.size(); ++i)
+          want[i] = in[i] * 5 + static_cast<std::uint32_t>(i / kTile);
         const Words device_in(in), device_out(in.size());
         storeRanges<kSlots><<<1, kThreads>>>(device_in.get(), device_out.get(), tiles, slow);
-        expectSame(device_out.download(), want, std::to_string(kSlots) + " slots, " + std::to_string(tiles) + " tiles");
+        expectSame(device_out.download(), want,
+                   std::to_string(kSlots) + " slots, " + std::to_string(tiles) + " tiles");
       }
     }
   }
@@ -69,10 +75,12 @@ class StoreRingOnDevice : public HopperTest {
     const int across = (columns + kColumns - 1) / kColumns, down = (rows + kRows - 1) / kRows;
     std::vector<std::uint32_t> want(static_cast<std::size_t>(rows) * pitch, kPoison);
     for (int r = 0; r < rows; ++r)
-      for (int c = 0; c < columns; ++c) want[static_cast<std::size_t>(r * pitch + c)] = static_cast<std::uint32_t>(1000 * r + c) + seed;
+      for (int c = 0; c < columns; ++c)
+        want[static_cast<std::size_t>(r * pitch + c)] = static_cast<std::uint32_t>(1000 * r + c) + seed;
     const Words device_out(want.size());
-    const TensorMapResult map = encodeTensorMap(matrixView(device_out.get(), static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns),
-                                                           sizeof(std::uint32_t) * static_cast<std::uint64_t>(pitch), kRows, kColumns));
+    const TensorMapResult map = encodeTensorMap(
+        matrixView(device_out.get(), static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns),
+                   sizeof(std::uint32_t) * static_cast<std::uint64_t>(pitch), kRows, kColumns));
     ASSERT_TRUE(map) << map.error;
     storeBoxes<kSlots><<<1, kThreads>>>(map.map, across, across * down, seed);
     expectSame(device_out.download(), want, std::to_string(rows) + " x " + std::to_string(columns));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps: what the builder refuses, and where the elements of a box land, for each swizzle and at each edge.
+// Tensor maps: what the builder refuses, and where the elements of a box land, for each swizzle and at each
+// edge.
 #include <cuda_bf16.h>
 
 #include <cstring>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr int kBoxRows = 16;
 
-__global__ void loadBox(const __grid_constant__ CUtensorMap map, std::uint32_t* out, int words, int x, int y) {
+__global__ void loadBox(const __grid_constant__ CUtensorMap map, std::uint32_t* out, int words, int x,
+                        int y) {
   alignas(1024) extern __shared__ std::uint32_t box[];
   __shared__ TransactionBarrier full;
   if (threadIdx.x == 0) {
@@ -29,26 +31,33 @@ __global__ void loadBox(const __grid_constant__ CUtensorMap map, std::uint32_t* 
   for (int i = threadIdx.x; i < words; i += blockDim.x) out[i] = box[i];
 }
 
-/// The chunk of 16 bytes that chunk `chunk` of row `row` is found at (CUDA Programming Guide, "Swizzle Modes").
+/// The chunk of 16 bytes that chunk `chunk` of row `row` is found at (CUDA Programming Guide, "Swizzle
+/// Modes").
 int swizzled(Swizzle swizzle, int row, int chunk) {
   switch (swizzle) {
-    case Swizzle::kNone: return chunk;
-    case Swizzle::kSpan32: return chunk ^ (row / 4 % 2);
-    case Swizzle::kSpan64: return chunk ^ (row / 2 % 4);
-    case Swizzle::kSpan128: return chunk ^ (row % 8);
+    case Swizzle::kNone:
+      return chunk;
+    case Swizzle::kSpan32:
+      return chunk ^ (row / 4 % 2);
+    case Swizzle::kSpan64:
+      return chunk ^ (row / 2 % 4);
+    case Swizzle::kSpan128:
+      return chunk ^ (row % 8);
   }
   return chunk;
 }
 
 class TensorMapOnDevice : public HopperTest {
  protected:
-  static constexpr int kRows = 37, kColumns = 51, kPitch = 56;  // words; the last columns of a row are padding
+  static constexpr int kRows = 37, kColumns = 51,
+                       kPitch = 56;  // words; the last columns of a row are padding
 
   void check(Swizzle swizzle, int box_columns, int x, int y, OutOfBounds fill = OutOfBounds::kZero) {
     const std::vector<std::uint32_t> in = randomWords(kRows * kPitch);
     const Words device_in(in), device_out(static_cast<std::size_t>(kBoxRows) * box_columns);
-    auto view = matrixView(reinterpret_cast<const float*>(device_in.get()), kRows, kColumns, sizeof(float) * kPitch, kBoxRows,
-                           static_cast<std::uint32_t>(box_columns), swizzle);
+    auto view =
+        matrixView(reinterpret_cast<const float*>(device_in.get()), kRows, kColumns, sizeof(float) * kPitch,
+                   kBoxRows, static_cast<std::uint32_t>(box_columns), swizzle);
     view.fill = fill;
     const TensorMapResult map = encodeTensorMap(view);
     ASSERT_TRUE(map) << map.error;
@@ -58,9 +67,11 @@ class TensorMapOnDevice : public HopperTest {
     for (int r = 0; r < kBoxRows; ++r) {
       for (int c = 0; c < box_columns; ++c) {
         const bool is_inside = y + r >= 0 && y + r < kRows && x + c >= 0 && x + c < kColumns;
-        const std::uint32_t value = got[static_cast<std::size_t>(r * box_columns + swizzled(swizzle, r, c / 4) * 4 + c % 4)];
+        const std::uint32_t value =
+            got[static_cast<std::size_t>(r * box_columns + swizzled(swizzle, r, c / 4) * 4 + c % 4)];
         if (is_inside) {
-          ASSERT_EQ(value, in[static_cast<std::size_t>((y + r) * kPitch + x + c)]) << "box at " << x << ", " << y << ": " << r << ", " << c;
+          ASSERT_EQ(value, in[static_cast<std::size_t>((y + r) * kPitch + x + c)])
+              << "box at " << x << ", " << y << ": " << r << ", " << c;
         } else if (fill == OutOfBounds::kZero) {
           ASSERT_EQ(value, 0u) << "box at " << x << ", " << y << ": " << r << ", " << c;
         } else {
@@ -113,7 +124,8 @@ TEST(TensorView, SaysWhatIsWrong) {
   EXPECT_EQ(reason([](auto& v) { v.extents[1] = 0; }), "an extent is not 1 to 2^32");
   EXPECT_EQ(reason([](auto& v) { v.box[1] = 257; }), "an extent of the box is not 1 to 256");
   EXPECT_EQ(reason([](auto& v) { v.box[0] = 6; }), "the box's innermost extent is no multiple of 16 bytes");
-  EXPECT_EQ(reason([](auto& v) { v.box[0] = 64, v.swizzle = Swizzle::kSpan128; }), "the box is wider than the swizzle's span");
+  EXPECT_EQ(reason([](auto& v) { v.box[0] = 64, v.swizzle = Swizzle::kSpan128; }),
+            "the box is wider than the swizzle's span");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings that a block fills and reads together, with windows of one to three tiles; hand-over at named barriers.
+// Rings that a block fills and reads together, with windows of one to three tiles; hand-over at named
+// barriers.
 #include "device/harness.h"
 #include "handoff/named_barrier.h"
 #include "handoff/thread_ring.h"
@@ -51,15 +52,20 @@ class ThreadRingOnDevice : public DeviceTest {
       for (const Slow slow : {Slow::kNobody, Slow::kReaders}) {
         const std::vector<std::uint32_t> in = randomWords(static_cast<std::size_t>(tiles) * kThreads * 4);
         std::vector<std::uint32_t> want(static_cast<std::size_t>(tiles) * kThreads);
-        const auto of = [&](int k, int t) { return digest(&in[static_cast<std::size_t>(k * kThreads + kThreads - 1 - t) * 4]); };
+        const auto of = [&](int k, int t) {
+          return digest(&in[static_cast<std::size_t>(k * kThreads + kThreads - 1 - t) * 4]);
+        };
         for (int k = 0; k < tiles; ++k)
           for (int t = 0; t < kThreads; ++t)
-            want[static_cast<std::size_t>(k * kThreads + t)] = of(k, t) + (kWindow > 1 && k >= 1 ? 11 * of(k - 1, t) : 0) +
-                                                               (kWindow > 2 && k >= 2 ? 13 * of(k - 2, t) : 0);
+            want[static_cast<std::size_t>(k * kThreads + t)] =
+                of(k, t) + (kWindow > 1 && k >= 1 ? 11 * of(k - 1, t) : 0) +
+                (kWindow > 2 && k >= 2 ? 13 * of(k - 2, t) : 0);
         const Words device_in(in), device_out(want.size());
-        windows<kSlots, kWindow><<<1, kThreads>>>(reinterpret_cast<const uint4*>(device_in.get()), device_out.get(), tiles, slow);
-        expectSame(device_out.download(), want, std::to_string(kSlots) + " slots, window " + std::to_string(kWindow) + ", " +
-                                                    std::to_string(tiles) + " tiles");
+        windows<kSlots, kWindow>
+            <<<1, kThreads>>>(reinterpret_cast<const uint4*>(device_in.get()), device_out.get(), tiles, slow);
+        expectSame(device_out.download(), want,
+                   std::to_string(kSlots) + " slots, window " + std::to_string(kWindow) + ", " +
+                       std::to_string(tiles) + " tiles");
       }
     }
   }
