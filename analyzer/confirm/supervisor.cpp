@@ -13,6 +13,7 @@
 #include <chrono>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "analyzer/confirm/worker.h"
 
@@ -95,6 +96,8 @@ class Session {
  private:
   /// True when another process has to go on.
   bool runOnce() {
+    const std::size_t first_variant = variant_;
+    unsigned cells = 0;
     Child child({settings_.program, "--worker", job_.folder, "--args", settings_.arguments, "--launches",
                  std::to_string(settings_.launches), "--variant", std::to_string(variant_), "--which",
                  std::to_string(which_), "--mode", std::to_string(result_.mode), "--variants",
@@ -112,10 +115,12 @@ class Session {
         case Child::Wait::kTimeout:
           if (!is_running) return refuse("the kernel was not loaded in time");
           if (cell_ == nullptr) return tryNextMode("it does not end");
-          // A GPU that others use, or that recovers from their faults, can be slow for seconds: a repaired
-          // kernel has to hang twice.
-          if (which_ == 1 && retried_.insert(variant_).second) {
+          // A GPU that others use, or that recovers from their faults, can be slow for seconds: a kernel has
+          // to hang twice, the second time for longer.
+          if (retried_.insert({variant_, which_}).second) {
             *cell_ = {};
+            // Without a repaired kernel, the first cell is the undisturbed kernel, whatever comes first.
+            if (cells == 1 && !job_.hasRepair()) variant_ = first_variant;
             return true;
           }
           cell_->is_hang = true;
@@ -131,6 +136,7 @@ class Session {
       if (word == "loading" || word == "running") is_running = word == "running";
       if (word == "reference") return tryNextMode(line.substr(10));
       if (word == "cell") {
+        ++cells;
         words >> variant_ >> which_;
         cell_ = &(which_ == 0 ? result_.base : result_.repaired)[variant_];
       }
@@ -142,7 +148,8 @@ class Session {
         cell_->fault = line.substr(6);
         return goOn();
       }
-      deadline = Clock::now() + (is_running ? std::chrono::seconds(settings_.seconds) : kMaxLoad);
+      const unsigned patience = cell_ != nullptr && retried_.contains({variant_, which_}) ? 2 : 1;
+      deadline = Clock::now() + (is_running ? std::chrono::seconds(patience * settings_.seconds) : kMaxLoad);
     }
   }
 
@@ -250,7 +257,7 @@ class Session {
   unsigned which_ = 0;
   Cell* cell_ = nullptr;
   std::string why_invalid_;
-  std::set<std::size_t> retried_;  ///< variants whose repaired kernel seemed to hang
+  std::set<std::pair<std::size_t, unsigned>> retried_;  ///< variants and kernels that seemed to hang
 };
 
 json::Value describeCell(const Cell& cell) {
