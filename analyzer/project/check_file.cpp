@@ -98,7 +98,8 @@ bool wantsAdvice(const Settings& settings) {
 }
 
 CheckedFile checkFile(const std::string& file, const Settings& settings, Memory* memory) {
-  if (memory != nullptr)
+  // A unit is in no entry.
+  if (memory != nullptr && !settings.keeps_unit)
     if (std::optional<CheckedFile> known = memory->recall(file, settings)) return std::move(*known);
   CheckedFile result;
   result.report.path = file;

@@ -95,7 +95,7 @@ void fields(A& archive, report::FileReport& file) {
 
 template <typename A>
 void fields(A& archive, CheckedFile& file) {
-  auto& [report, is_internal, is_cancelled, is_recalled, audiences] = file;
+  auto& [report, is_internal, is_cancelled, is_recalled, audiences, unit] = file;
   all(archive, report, is_internal, is_cancelled, audiences);
 }
 

@@ -2,7 +2,7 @@
 // y = x / sqrt(mean(x^2) + epsilon) * weight over the rows of a strided view: a row comes through shared memory, its
 // squares are summed over the block, and the row is scaled. The pipelined form has the next rows under way meanwhile.
 //
-// Both views have pitches of their own, multiples of four floats; columns is any number up to 4 * kThreads * kEach, so the last
+// Both views have pitches of their own, multiples of four floats; columns is any number up to kMaxColumns, so the last
 // chunk of a row is a part of one, and zero-filled: zeros add nothing to the sum.
 #include <algorithm>
 
@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kEach = 4;                              // chunks of a thread
+constexpr int kMaxColumns = kThreads * kEach * 4;     // 4096
 constexpr float kEpsilon = 1e-5f;
 
 struct Row {
