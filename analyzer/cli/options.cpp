@@ -425,7 +425,8 @@ std::string optionHelp(Command command) {
     std::string left = "  " + std::string(option.name);
     const bool is_short = option.name.size() == 2;
     if (!option.value.empty()) left += (is_short ? " " : "=") + std::string(option.value);
-    left.resize(std::max<std::size_t>(left.size() + 1, kHelpColumn), ' ');
+    if (left.size() >= kHelpColumn) left += "\n" + std::string(kHelpColumn, ' ');
+    left.resize(std::max(left.size(), kHelpColumn), ' ');
     text += left + wrapped(option.help) + "\n";
   }
   return text;

@@ -92,7 +92,7 @@ json::Object ruleObject(const diagnose::RuleInfo& rule, const SarifOptions& opti
   if (rule.group == "perf") configuration["enabled"] = false;
   json::Object object{
       {"id", jsonText(rule.name)},
-            {"shortDescription", textObject(sentence(rule.summary))},
+      {"shortDescription", textObject(sentence(rule.summary))},
       {"fullDescription", textObject(description)},
       {"help", std::move(help)},
       {"defaultConfiguration", std::move(configuration)},
