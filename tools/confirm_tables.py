@@ -46,6 +46,9 @@ class Results:
         self.jobs = collections.defaultdict(list)
         for job in self.confirm["jobs"]:
             self.jobs[case_of(job["file"])].append(job)
+        self.many_blocks = collections.defaultdict(list)
+        for job in self.litmus["jobs"]:
+            self.many_blocks[case_of(job["file"])].append(job)
         self.controls_of = {case_of(job["file"]): job for job in self.controls["jobs"] if "file" in job}
 
     def bad(self):
@@ -55,9 +58,9 @@ class Results:
         return self.files[case]["arch"].startswith("sm_10")
 
     def state(self, case):
-        """confirmed, no job, other chip, ordered or open."""
-        jobs = [job for job in self.jobs[case] if job["status"] in ("confirmed", "not reproduced", "invalid")]
-        if any(job["status"] == "confirmed" for job in jobs):
+        """confirmed, no job, other chip, ordered (the machine code says why) or tries (none of many failed)."""
+        jobs = [job for job in self.jobs[case] if job["rule"] != "none"]
+        if any(job["status"] == "confirmed" for job in jobs + self.many_blocks[case]):
             return "confirmed"
         if self.is_other_chip(case):
             return "other chip"
@@ -65,28 +68,31 @@ class Results:
 
     def showing(self, case):
         """The variant that showed the defect, and what came of it."""
-        for job in self.jobs[case]:
-            if job["status"] != "confirmed":
-                continue
-            for variant in reversed(job["variants"]):
-                base = variant["base"]
-                if base["wrong"] or base.get("hang") or base.get("fault"):
-                    return variant["name"]
+        for jobs, more in ((self.jobs[case], ""), (self.many_blocks[case], " with many blocks")):
+            for job in jobs:
+                if job["status"] != "confirmed":
+                    continue
+                for variant in reversed(job["variants"]):
+                    base = variant["base"]
+                    if base["wrong"] or base.get("hang") or base.get("fault"):
+                        return variant["name"] + more
         return ""
 
 
 def confirm_block(r):
     states = collections.Counter(r.state(case) for case in r.bad())
     runnable = sum(states.values()) - states["no job"] - states["other chip"]
-    can_show = states["confirmed"] + states["open"]
+    can_show = states["confirmed"] + states["tries"]
+    many = sum(r.showing(case).endswith("many blocks") for case in r.bad() if r.state(case) == "confirmed")
     c = r.confirm
-    lines = [f"{c['device']}, driver {driver(c)}, {c['date']}: {len([j for j in c['jobs'] if not is_control(j)])} jobs of {len(r.bad())} bad cases; "
-             f"{c['confirmed']} jobs confirmed, {c['not_reproduced']} not reproduced, {c['invalid']} invalid. "
-             f"Repaired kernels under the same perturbations: {c['repaired_failures']} failures in {c['repaired_launches']:,} launches.",
+    again = f" {len(c['run_again'])} jobs, in which a launch had not ended in time, were run a second time: a kernel has to hang twice." if c.get("run_again") else ""
+    lines = [f"{c['device']}, driver {driver(c)}, {c['date']}: {len([j for j in c['jobs'] if j['rule'] != 'none'])} jobs of {len(r.bad())} bad cases; "
+             f"{c['confirmed']} jobs confirmed, {c['not_reproduced']} not reproduced. "
+             f"Repaired kernels under the same perturbations: {c['repaired_failures']} failures in {c['repaired_launches']:,} launches.{again}",
              "",
-             f"By cases: {states['confirmed']} of the {runnable} that this chip can run and that have a job are confirmed. Of the others, "
-             f"{states['ordered']} are ordered by the hardware, as far as 10^6 tries and the machine code show; so of the {can_show} cases whose bug "
-             f"this chip can show, {states['confirmed']} ({100 * states['confirmed'] / can_show:.0f} %) are confirmed. {states['other chip']} need another chip, and "
+             f"By cases: {states['confirmed']} of the {runnable} that this chip can run and that have a job are confirmed, {many} of them in launches of {r.litmus['blocks']:,} blocks only. Of the others, "
+             f"{states['ordered']} are ordered in the machine code, though not in PTX, and {states['tries']} have "
+             f"not failed in a million tries or so. Of the {can_show} that are not ordered, {states['confirmed']} ({100 * states['confirmed'] / can_show:.0f} %) are confirmed. {states['other chip']} need another chip, and "
              f"{states['no job']} have no job: what they show is about the compiler, registers, or a note.", ""]
     folders = collections.defaultdict(list)
     for case in r.bad():
@@ -95,15 +101,11 @@ def confirm_block(r):
     for folder, cases in sorted(folders.items()):
         by = collections.Counter(r.showing(case) for case in cases if r.state(case) == "confirmed")
         count = collections.Counter(r.state(case) for case in cases)
-        rows.append([f"`{folder}`", len(cases), count["confirmed"], count["ordered"], count["open"], count["other chip"] + count["no job"],
+        rows.append([f"`{folder}`", len(cases), count["confirmed"], count["ordered"], count["tries"], count["other chip"] + count["no job"],
                      ", ".join(f"{name} {n}" for name, n in sorted(by.items(), key=lambda item: (-item[1], item[0])))])
     total = collections.Counter(r.state(case) for case in r.bad())
-    rows.append(["all", len(r.bad()), total["confirmed"], total["ordered"], total["open"], total["other chip"] + total["no job"], ""])
-    return lines + markdown(["rule of the folder", "bad cases", "confirmed", "ordered by the hardware", "open", "not run", "by"], rows)
-
-
-def is_control(job):
-    return job["status"] in ("held", "failed")
+    rows.append(["all", len(r.bad()), total["confirmed"], total["ordered"], total["tries"], total["other chip"] + total["no job"], ""])
+    return lines + markdown(["rule of the folder", "bad cases", "confirmed", "ordered in the machine code", "not in many tries", "not run", "by"], rows)
 
 
 def driver(results_json):
@@ -116,13 +118,11 @@ def tries(job):
 
 
 def ordered_block(r):
-    litmus = collections.defaultdict(list)
-    for job in r.litmus["jobs"]:
-        litmus[case_of(job["file"])].append(job)
+    litmus = r.many_blocks
     rows = []
     for case in r.bad():
         state = r.state(case)
-        if state not in ("ordered", "open", "unexplained"):
+        if state not in ("ordered", "tries", "unexplained"):
             continue
         launches = sum(tries(job)[0] for job in litmus[case] if job["status"] != "invalid")
         failed = sum(tries(job)[1] for job in litmus[case] if job["status"] != "invalid")
@@ -170,10 +170,9 @@ def tools_block(r):
     both = ["racecheck", "synccheck"]
     row("racecheck and synccheck", lambda c: any(ran[c][t]["found"] for t in both), lambda c: any(ran[c][t]["hung"] for t in both),
         f"{sum(wall[t] for t in both):.0f} s")
-    row("all three", lambda c: any(ran[c][t]["found"] for t in wall), lambda c: any(ran[c][t]["hung"] for t in wall), f"{sum(wall.values()):.0f} s")
     row("handoff check", lambda c: bool(r.files[c].get("findings")), lambda c: False,
         f"{sum(r.files[c]['processor_seconds'] for c in cases):.0f} s of one processor core")
-    seconds = sum(x["wall_seconds"] for x in (r.confirm, r.controls))
+    seconds = sum(x["wall_seconds"] for x in (r.confirm, r.controls, r.litmus))
     row("handoff-confirm, of what it found", lambda c: (r.state(c) == "confirmed") if r.files[c]["is_bad"] else r.controls_of.get(c, {}).get("status") == "failed",
         lambda c: False, f"{seconds:.0f} s")
     head = ["tool", f"found of {len(bad)}", "missed", f"false, of {len(good)} correct", "hung", "time"]
@@ -192,7 +191,7 @@ def main():
     text = path.read_text(encoding="utf-8")
     loaded = Results()
     unexplained = [case for case in loaded.bad() if loaded.state(case) == "unexplained"]
-    stale = [case for case in loaded.reasons if loaded.state(case) not in ("ordered", "open")]
+    stale = [case for case in loaded.reasons if loaded.state(case) not in ("ordered", "tries")]
     for case in unexplained:
         print(f"docs/gpu/ordered.tsv: no reason for {case}, which was not confirmed", file=sys.stderr)
     for case in stale:
