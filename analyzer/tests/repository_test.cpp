@@ -56,7 +56,7 @@ TEST(Layering, FoldersIncludeOnlyWhatLiesBelow) {
       {"mutate", {"explore", "picture", "diagnose", "machine", "ptx", "frontend", "support"}},
       {"report", {"audit", "diagnose", "support"}},
       {"config", {"support"}},
-      {"project", {"config", "report", "audit", "explore", "diagnose", "frontend", "support"}},
+      {"project", {"config", "report", "audit", "explore", "diagnose", "frontend", "ptx", "support"}},
       {"lsp", {"project", "config", "report", "audit", "explore", "diagnose", "frontend", "support"}},
       {"cli", {"lsp", "project", "config", "report", "lab", "mutate", "audit", "explore", "witness", "diagnose", "frontend", "support"}},
   };
