@@ -99,8 +99,7 @@ diagnose::KernelReport KernelCache::get(const ptx::Function& kernel,
     diagnose::KernelReport report;
     all(reader, text, report);
     // Findings come with repairs, and these with lines of the source.
-    const bool uses_text = !report.findings.empty() || !unit_.asm_facts.empty();
-    if (reader.isAtEnd() && (!uses_text || text == text_)) return report;
+    if (reader.isAtEnd() && (report.findings.empty() || text == text_)) return report;
   }
   diagnose::KernelReport report = run();
   if (!isStorable(report) || isCancelled(options_.cancel)) return report;

@@ -123,7 +123,7 @@ TEST_F(ProjectCli, MistakeInAHeaderIsReportedOnce) {
   writeProject(4, {1, 3});
   const CommandResult text = check("--no-cache");
   EXPECT_THAT(text.out, AllOf(HasSubstr("fetch.cuh:10: note: missing-wait was met in 2 files: 1.cu, 3.cu"),
-                              HasSubstr("k3(float4 const*, float4*), 1 finding (reported above)")));
+                              HasSubstr("k3(const float4 *, float4 *), 1 finding (reported above)")));
   EXPECT_THAT(text.out, HasSubstr("2 violations; 1 error, 0 warnings"));
   const std::size_t first = text.out.find("error: ");
   ASSERT_NE(first, std::string::npos);
