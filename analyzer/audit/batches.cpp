@@ -52,19 +52,23 @@ class BatchMaker {
   }
 
  private:
+  /// Call, event, group; 0 for the event of copies that are in a group.
+  using Key = std::tuple<std::uint32_t, EventId, std::uint32_t>;
   struct Open {
     std::uint32_t call = 0;
     EventId issue = 0, wait = 0;           ///< 0: none
-    std::optional<std::uint64_t> address;  ///< the lowest one that it writes
+    std::optional<std::uint64_t> address;  ///< the lowest one that any warp writes as a part of it
   };
 
   void add(EventId id, const Lowered& lowered) {
     const Event& event = log_[id];
     const std::uint32_t call = lowered.call_of[program_.ops[event.op].instr];
-    if (call == kNoCall || warp_of_.try_emplace(call, event.warp).first->second != event.warp) return;
+    if (call == kNoCall) return;
     // Copies of one group are one batch; what completes by itself is one each.
-    const bool is_grouped = groupOf(id).has_value();
-    const auto key = std::tuple(call, is_grouped ? 0 : id, groupOf(id).value_or(0));
+    const std::optional<std::uint32_t> group = groupOf(id);
+    const Key key(call, group ? 0 : id, group.value_or(0));
+    keys_[id] = key;
+    if (warp_of_.try_emplace(call, event.warp).first->second != event.warp) return;
     const auto [found, is_new] = known_.try_emplace(key, open_.size());
     if (is_new) open_.push_back({call, id, 0, {}});
     batch_of_[id] = found->second;
@@ -85,8 +89,10 @@ class BatchMaker {
 
   void notePlaces() {
     for (const RunTrace::Touch& touch : trace_.touches) {
-      const auto batch = batch_of_.find(touch.event);
-      if (batch == batch_of_.end() || !touch.is_write || touch.cta != 0) continue;
+      const auto key = keys_.find(touch.event);
+      if (key == keys_.end() || !touch.is_write || touch.cta != 0) continue;
+      const auto batch = known_.find(key->second);
+      if (batch == known_.end()) continue;
       std::optional<std::uint64_t>& address = open_[batch->second].address;
       address = std::min(address.value_or(touch.address), touch.address);
     }
@@ -126,8 +132,9 @@ class BatchMaker {
   const machine::EventLog& log_;
   const RunTrace& trace_;
   std::map<std::uint32_t, std::uint16_t> warp_of_;  ///< by call
-  std::map<std::tuple<std::uint32_t, EventId, std::uint32_t>, std::size_t> known_;
-  std::map<EventId, std::size_t> batch_of_;
+  std::map<Key, std::size_t> known_;                ///< batches
+  std::map<EventId, Key> keys_;                     ///< of all warps
+  std::map<EventId, std::size_t> batch_of_;         ///< of the warp that stands for all
   std::vector<Open> open_;
 };
 

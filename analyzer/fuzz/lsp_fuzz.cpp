@@ -2,8 +2,6 @@
 // libFuzzer target: whatever a client sends, the server answers, ignores or ends; it never crashes. An input
 // that starts with '#' is the bytes of the stream; of any other each line is one message, so that mutations
 // reach the handlers.
-#include <llvm/Support/raw_ostream.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

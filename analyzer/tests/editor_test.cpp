@@ -84,9 +84,9 @@ TEST_F(EditorTest, NeovimShowsTheFindingAndAppliesTheRepair) {
   EXPECT_THAT(log, HasSubstr("found: line 25: handoff: barrier-only-handoff: "));
   EXPECT_THAT(log, HasSubstr("lens: handoff: violation: 1 finding"));
   EXPECT_THAT(log, HasSubstr("hover: **barrier-only-handoff**"));
-  EXPECT_THAT(log, HasSubstr("action: handoff: insert cp.async.wait_group 0"));
+  EXPECT_THAT(log, HasSubstr("action: handoff: insert cp.async.wait_all"));
   EXPECT_THAT(log, HasSubstr("lens: handoff: verified")) << messages;
-  EXPECT_THAT(read(file_), HasSubstr("cp.async.wait_group 0"));
+  EXPECT_THAT(read(file_), HasSubstr("cp.async.wait_all"));
   std::cout << log;
   // The times that docs/editors.md states, with room for a machine that is busy with other tests.
   EXPECT_LT(secondsAfter(log, "opened: "), 10.0);
@@ -111,9 +111,9 @@ TEST_F(EditorTest, EmacsShowsTheFindingAndAppliesTheRepair) {
   const std::string text = run("export HANDOFF_PLUGIN=" + rootPath("tools/editors/emacs/handoff.el") +
                                "; timeout 200 emacs --batch -l " + rootPath("tools/editors/test/emacs.el"));
   EXPECT_THAT(text, HasSubstr("found: line 25: "));
-  EXPECT_THAT(text, HasSubstr("action: handoff: insert cp.async.wait_group 0"));
+  EXPECT_THAT(text, HasSubstr("action: handoff: insert cp.async.wait_all"));
   EXPECT_THAT(text, HasSubstr("repaired"));
-  EXPECT_THAT(read(file_), HasSubstr("cp.async.wait_group 0"));
+  EXPECT_THAT(read(file_), HasSubstr("cp.async.wait_all"));
 }
 
 TEST_F(EditorTest, ExtensionForVsCodeIsPackagedAndWorks) {

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Neovim 0.7 to 0.10: put this file into plugin/ of your configuration.
-vim.filetype.add({ extension = { cu = "cuda", cuh = "cuda", ptx = "ptx" } })
+vim.api.nvim_create_autocmd({ "BufRead", "BufNewFile" }, {
+  pattern = "*.ptx",
+  callback = function() vim.bo.filetype = "ptx" end,
+})
 
 local client_id
 vim.api.nvim_create_autocmd("FileType", {

@@ -28,6 +28,7 @@ local function ask(method, params)
   end
 end
 
+vim.cmd("filetype on")  -- off without a configuration
 dofile(vim.env.HANDOFF_PLUGIN)
 start = vim.loop.hrtime()
 vim.cmd("edit " .. vim.fn.fnameescape(vim.env.HANDOFF_CASE))

@@ -65,6 +65,14 @@ class CancellationError extends Error {}
 class TextEdit { constructor(range, newText) { Object.assign(this, { range, newText }); } }
 class WorkspaceEdit {
   constructor() { this.sets = []; }
+  add(uri, range, newText) {
+    const last = this.sets.find((one) => one.uri.toString() === uri.toString());
+    if (last) last.edits.push(new TextEdit(range, newText));
+    else this.sets.push({ uri, edits: [new TextEdit(range, newText)] });
+  }
+  replace(uri, range, text) { this.add(uri, range, text); }
+  insert(uri, at, text) { this.add(uri, new Range(at, at), text); }
+  delete(uri, range) { this.add(uri, range, ""); }
   set(uri, edits) { this.sets.push({ uri, edits: edits.map((edit) => (Array.isArray(edit) ? edit[0] : edit)) }); }
 }
 class TextDocument {
