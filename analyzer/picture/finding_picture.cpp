@@ -124,6 +124,8 @@ class FindingPicture {
     if (stale != 0) scene_.addCulprit(stale, isOf(log_[stale], second) ? second : first);
     const EventId cover = scene_.cover(conflict.first.event, conflict.first.lane);
     scene_.addMust(cover);
+    if (machine::isCopy(log_[conflict.first.event].kind) && !conflict.first_reads)
+      scene_.setCompletion(conflict.first.event, cover);
     scene_.addSteps(conflict.first.event, conflict.second.event);
     scene_.addStepsBefore(conflict.first.event, first, 2);
     if (!(first == second)) scene_.addStepsBefore(conflict.first.event, second, 2);

@@ -210,6 +210,11 @@ TEST(FindingPicture, WaitThatIsTooLoose) {
   expectWhole(picture);
   EXPECT_THAT(missing(picture), ElementsAre(HasSubstr("wait_group 2 leaves group")));
   EXPECT_THAT(picture.slots, SizeIs(2));
+  const auto slot = std::find_if(picture.slots.begin(), picture.slots.end(),
+                                 [](const Picture::Slot& s) { return s.is_culprit; });
+  ASSERT_NE(slot, picture.slots.end());
+  EXPECT_FALSE(hasState(*slot, Picture::SlotState::kReady))
+      << "the wait that covers the copy comes after its use";
 }
 
 TEST(FindingPicture, PhasesOfAnMbarrier) {

@@ -144,6 +144,14 @@ void Scene::addEnd(Thread thread, std::string label, std::string text, SourceSta
   ends_.push_back({thread, std::move(label), std::move(text), std::move(stack), is_culprit});
 }
 
+void Scene::setCompletion(EventId copy, EventId wait) {
+  if (!place_slot_) return;
+  std::vector<Fill>& fills = slots_[*place_slot_].fills;
+  const auto next =
+      std::find_if(fills.begin(), fills.end(), [&](const Fill& fill) { return fill.issued > copy; });
+  if (next != fills.begin()) std::prev(next)->waited = wait;
+}
+
 void Scene::addBarrier(std::uint64_t address) { wanted_barriers_.insert(address); }
 
 EventId Scene::cover(EventId issue, unsigned lane) const {
