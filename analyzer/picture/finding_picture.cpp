@@ -27,6 +27,9 @@ using machine::Stuck;
 
 namespace {
 
+constexpr const char* kOneOperation =
+    "No picture: the finding is about one operation, and no order in time would show more.";
+
 std::string count(std::uint64_t n, const std::string& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
@@ -38,13 +41,10 @@ class FindingPicture {
       : run_(run), log_(run.outcome.log), trace_(trace), diagnosis_(diagnosis), scene_(run, trace) {}
 
   Picture make() {
-    if (diagnosis_.sites.empty())
-      return onlyNote("This finding is about one operation by itself: no order in time would show more.");
-    if (!show())
-      return onlyNote("The run that shows the finding could not be made again in time for a picture.");
+    if (diagnosis_.sites.empty()) return onlyNote(kOneOperation);
+    if (!show()) return onlyNote("No picture: the run that shows the finding could not be made again.");
     Picture picture = scene_.take();
-    if (picture.marks.size() < 2)
-      return onlyNote("This finding is about one operation by itself: no order in time would show more.");
+    if (picture.marks.size() < 2) return onlyNote(kOneOperation);
     return picture;
   }
 
@@ -124,6 +124,8 @@ class FindingPicture {
     if (stale != 0) scene_.addCulprit(stale, isOf(log_[stale], second) ? second : first);
     const EventId cover = scene_.cover(conflict.first.event, conflict.first.lane);
     scene_.addMust(cover);
+    if (machine::isCopy(log_[conflict.first.event].kind) && !conflict.first_reads)
+      scene_.setCompletion(conflict.first.event, cover);
     scene_.addSteps(conflict.first.event, conflict.second.event);
     scene_.addStepsBefore(conflict.first.event, first, 2);
     if (!(first == second)) scene_.addStepsBefore(conflict.first.event, second, 2);

@@ -116,6 +116,15 @@ std::string flightLabel(const diagnose::Run& run, EventId id, unsigned lane) {
   }
 }
 
+std::string barrierName(const diagnose::Run& run, std::uint64_t address) {
+  std::string name = placeName(run.program, run.names, ptx::Space::kShared, address);
+  constexpr std::string_view kFirst = ", byte 0";
+  const std::size_t at = name.find(kFirst);
+  const bool is_whole =
+      at != std::string::npos && (at + kFirst.size() == name.size() || name[at + kFirst.size()] == ' ');
+  return is_whole ? name.erase(at, kFirst.size()) : name;
+}
+
 std::string launchText(const diagnose::Names& names) {
   std::string text = names.launch;
   for (const auto& [name, value] : names.parameters) text += ", " + name + " = " + value;

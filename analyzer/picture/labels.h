@@ -14,6 +14,8 @@ std::string labelOf(const diagnose::Run& run, machine::EventId event, unsigned l
 diagnose::Picture::Mark::Kind markKind(machine::EventKind kind);
 /// An operation in flight: "group 0", "bulk store".
 std::string flightLabel(const diagnose::Run& run, machine::EventId event, unsigned lane);
+/// An mbarrier: "full[0]", "bar of CTA 1".
+std::string barrierName(const diagnose::Run& run, std::uint64_t address);
 /// "grid=(16,1,1) block=(128,1,1) smem=0, tiles = 12".
 std::string launchText(const diagnose::Names& names);
 

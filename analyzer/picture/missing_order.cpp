@@ -3,6 +3,7 @@
 #include "analyzer/picture/missing_order.h"
 
 #include "analyzer/machine/address.h"
+#include "analyzer/picture/labels.h"
 
 namespace handoff::picture {
 
@@ -15,8 +16,7 @@ namespace {
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
 std::string phaseWait(const diagnose::Run& run, const machine::AsyncOp& op) {
-  const std::string name = placeName(run.program, run.names, ptx::Space::kShared, op.barrier_address);
-  return "no wait for the phase of '" + name + "' that counts this copy";
+  return "no wait for the phase of '" + barrierName(run, op.barrier_address) + "' that counts this copy";
 }
 
 std::string noWait(const diagnose::Run& run, const Conflict& conflict) {

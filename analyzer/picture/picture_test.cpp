@@ -201,6 +201,10 @@ TEST(FindingPicture, LateWaitEndsTheFlight) {
       Traced(std::string(test::kCopy) + test::kCommit + test::kReadOwn + test::kWait).finding();
   expectWhole(picture);
   EXPECT_EQ(labels(picture).back(), "wait_group\n0");
+  ASSERT_THAT(picture.slots, SizeIs(1));
+  EXPECT_TRUE(hasState(picture.slots[0], Picture::SlotState::kFilling));
+  EXPECT_FALSE(hasState(picture.slots[0], Picture::SlotState::kReading))
+      << "the copy is on its way until the wait";
   EXPECT_THAT(picture.edges,
               Contains(testing::Field(&Picture::Edge::kind, Picture::Edge::Kind::kCompletion)));
 }

@@ -23,15 +23,6 @@ constexpr std::size_t kMaxColumns = 14, kMaxBarriers = 3, kMaxSlots = 4;
 /// Further back nothing is looked for: a loop of a thousand turns is not worth a thousand steps.
 constexpr EventId kReach = 100'000;
 
-/// "bar, byte 0 of CTA 1" -> "bar of CTA 1": an object that is no array.
-std::string objectName(std::string name) {
-  constexpr std::string_view kFirst = ", byte 0";
-  const std::size_t at = name.find(kFirst);
-  const bool is_whole =
-      at != std::string::npos && (at + kFirst.size() == name.size() || name[at + kFirst.size()] == ' ');
-  return is_whole ? name.erase(at, kFirst.size()) : name;
-}
-
 bool isOrdering(EventKind kind) {
   return kind != EventKind::kRead && kind != EventKind::kWrite && kind != EventKind::kAtomic &&
          kind != EventKind::kWarpSync;
@@ -144,6 +135,14 @@ void Scene::addEnd(Thread thread, std::string label, std::string text, SourceSta
   ends_.push_back({thread, std::move(label), std::move(text), std::move(stack), is_culprit});
 }
 
+void Scene::setCompletion(EventId copy, EventId wait) {
+  if (!place_slot_) return;
+  std::vector<Fill>& fills = slots_[*place_slot_].fills;
+  const auto next =
+      std::find_if(fills.begin(), fills.end(), [&](const Fill& fill) { return fill.issued > copy; });
+  if (next != fills.begin()) std::prev(next)->waited = wait;
+}
+
 void Scene::addBarrier(std::uint64_t address) { wanted_barriers_.insert(address); }
 
 EventId Scene::cover(EventId issue, unsigned lane) const {
@@ -238,9 +237,7 @@ void Scene::addLanes() {
   if (has_copies) copy_lane_ = add(Kind::kCopyEngine, "copy engine", "copies in flight");
   if (has_matrices) tensor_lane_ = add(Kind::kTensorCore, "tensor core", "operations in flight");
   for (const std::uint64_t address : barriers)
-    barrier_lanes_[address] =
-        add(Kind::kBarrier, "mbarrier",
-            objectName(placeName(run_.program, run_.names, ptx::Space::kShared, address)));
+    barrier_lanes_[address] = add(Kind::kBarrier, "mbarrier", barrierName(run_, address));
   for (std::size_t i = above; i < actors_.size(); ++i)
     lanes_.push_back(add(Kind::kThread, threadText(actors_[i].thread), roleText(actors_[i])));
 }

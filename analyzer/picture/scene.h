@@ -40,6 +40,8 @@ class Scene {
   void addStepsBefore(machine::EventId before, Thread thread, unsigned count);
   /// Shared memory that the finding is about.
   void setPlace(SlotQuestion::Place place);
+  /// What the copy brings is there from this wait on, for whoever the finding is about; 0: never.
+  void setCompletion(machine::EventId copy, machine::EventId wait);
   /// The thread's last column: it waits for ever, or leaves.
   void addEnd(Thread thread, std::string label, std::string text, SourceStack stack, bool is_culprit);
   void addBarrier(std::uint64_t address);

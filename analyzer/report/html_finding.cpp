@@ -259,7 +259,8 @@ std::string renderFindingHtml(const Finding& finding, std::string_view elsewhere
   for (const std::string& file : finding.also_in) files += (files.empty() ? "" : ", ") + paths.shorten(file);
   if (!files.empty()) html += htmlElement("p", "muted", "Also found in " + files + ".");
   // Everything else stands with the first one.
-  if (finding.is_repeat) return html + htmlElement("p", "muted", "Reported with an earlier file.") + "</article>\n";
+  if (finding.is_repeat)
+    return html + htmlElement("p", "muted", "Reported with an earlier file.") + "</article>\n";
   const std::vector<Step> steps = stepsOf(finding);
   Excerpt excerpt(paths, sources);
   excerpt.add(finding, steps);

@@ -184,7 +184,7 @@ class Drawing {
     }
     const double labels = kLine * static_cast<double>(labelLines(lane)) + 5;
     row.has_labels_above = lane == 0 || lane + 1 != rows_.size();
-    row.axis = y + kDot + 4 + (row.has_labels_above ? labels : 0);
+    row.axis = y + kDot + (row.has_labels_above ? 4 + labels : 10);
     const double below = row.has_labels_above ? 0 : labels;
     return row.bottom = std::max(row.axis + kDot + 6 + below, y + kLaneHeight);
   }
