@@ -73,8 +73,10 @@ std::set<std::string> keysBelow(const Flat& yaml, const std::string& prefix) {
   return keys;
 }
 
-/// Options of `handoff check` that a text names, and that it does not have.
-std::set<std::string> unknownOptions(const std::string& text) {
+/// Options of `handoff check` that a script names, and that it does not have.
+std::set<std::string> unknownOptions(const std::string& script) {
+  static const std::regex kTest(R"(\[\[.*?\]\])");  // bash has options of its own in these
+  const std::string text = std::regex_replace(script, kTest, "");
   static const std::regex kOption(R"([\s("'](--?[a-z][a-z-]*))");
   const std::string help = runHandoff("check --help", ".").out;
   std::set<std::string> unknown;
