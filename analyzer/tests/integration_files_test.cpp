@@ -147,6 +147,32 @@ TEST(Action, FitsTheSchemas) {
   }
 }
 
+// The step as a runner runs it: with -e, and with the command first on PATH.
+TEST(Action, CheckStepHandsOnTheStatusAndTheReport) {
+  const fs::path folder = fs::temp_directory_path() / ("handoff_action_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "step") << yamlOf("action.yml").at("runs.steps.1.run");
+  const auto outputs = [&](const std::string& path, const std::string& fails) {
+    const std::string command =
+        "cd '" + repositoryRoot().string() + "' && rm -f '" + (folder / "out").string() +
+        "' && env PATH='" HANDOFF_FOLDER ":'\"$PATH\" INPUT_PATH='" + path +
+        "' BUILD_PATH= OPTIONS='--arch=sm_80 --no-cache' BASELINE= SARIF_FILE='" +
+        (folder / "report.sarif").string() + "' FAIL_ON_FINDINGS=" + fails + " GITHUB_OUTPUT='" +
+        (folder / "out").string() + "' bash --noprofile --norc -eo pipefail '" + (folder / "step").string() +
+        "' >/dev/null 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe)
+    std::ifstream stream(folder / "out");
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const std::string bad = "testcases/missing-commit/bad_row_exchange_no_commit.cu";
+  EXPECT_EQ(outputs(bad, "true"), "exit-code=1\nstatus=1\n");
+  EXPECT_TRUE(fs::exists(folder / "report.sarif"));
+  EXPECT_EQ(outputs(bad, "false"), "exit-code=1\nstatus=0\n");
+  EXPECT_EQ(outputs(bad + " missing.cu", "false"), "exit-code=2\nstatus=2\n");
+  EXPECT_EQ(outputs("testcases/missing-commit/ok_row_exchange_commit.cu", "true"), "exit-code=0\nstatus=0\n");
+  fs::remove_all(folder);
+}
+
 TEST(Action, InputsAreInTheDocuments) {
   const std::string page = textOf("docs/integrate.md");
   for (const std::string& input : keysBelow(yamlOf("action.yml"), "inputs."))
