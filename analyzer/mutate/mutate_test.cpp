@@ -51,7 +51,9 @@ std::set<std::string> operatorsAt(const std::string& statements) {
   return names;
 }
 
-const std::string kHandOver = std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kReadOther;
+/// A read whose value goes nowhere is no race.
+const std::string kUse = "st.global.u32 [%out], %r60;\n";
+const std::string kHandOver = std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kReadOther + kUse;
 
 TEST(Score, EveryStepOfAHandOverIsNeeded) {
   EXPECT_THAT(fatesOf(kHandOver), ElementsAre("drop-commit: killed", "early-commit: killed", "drop-wait: killed", "weaken-wait: killed",
@@ -60,17 +62,17 @@ TEST(Score, EveryStepOfAHandOverIsNeeded) {
 }
 
 TEST(Score, OneOfTwoBarriersInARowIsNot) {
-  EXPECT_THAT(fatesOf(std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kSync + test::kReadOther),
+  EXPECT_THAT(fatesOf(std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kSync + test::kReadOther + kUse),
               Contains("drop-barrier: equivalent").Times(2));
 }
 
 TEST(Score, AMutantWithoutRacesWhoseReadsSeeOtherWritesSurvives) {
-  const std::string statements = std::string("setp.lt.u32 %p1, %t, 16;\n@%p1 ") + test::kCopy + test::kCommit + test::kWait + test::kReadOwn;
+  const std::string statements = std::string("setp.lt.u32 %p1, %t, 16;\n@%p1 ") + test::kCopy + test::kCommit + test::kWait + test::kReadOwn + kUse;
   EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: survived"));
 }
 
 TEST(Score, AKernelWithFindingsHasNoMutants) {
-  const std::vector<KernelScore> scores = scoresOf(std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther);
+  const std::vector<KernelScore> scores = scoresOf(std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther + kUse);
   ASSERT_EQ(scores.size(), 1u);
   EXPECT_EQ(scores[0].skipped, "it has findings of its own");
   EXPECT_THAT(scores[0].mutants, IsEmpty());

@@ -129,7 +129,7 @@ TEST_F(Generate, ManPageHasEveryCommandOptionAndRule) {
 TEST_F(Generate, ManPageOfConfirmHasItsOptions) {
   std::string page = textOf("analyzer/confirm/handoff-confirm.1");
   page = std::regex_replace(page, std::regex(R"(\\-)"), "-");
-  static const std::regex kOption(R"re("  (--[a-z]+))re");
+  static const std::regex kOption(R"re("  (--[a-z-]+))re");
   const std::string source = textOf("analyzer/confirm/main.cpp");
   int options = 0;
   for (std::sregex_iterator option(source.begin(), source.end(), kOption), end; option != end;

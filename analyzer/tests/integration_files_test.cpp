@@ -73,8 +73,10 @@ std::set<std::string> keysBelow(const Flat& yaml, const std::string& prefix) {
   return keys;
 }
 
-/// Options of `handoff check` that a text names, and that it does not have.
-std::set<std::string> unknownOptions(const std::string& text) {
+/// Options of `handoff check` that a script names, and that it does not have.
+std::set<std::string> unknownOptions(const std::string& script) {
+  static const std::regex kTest(R"(\[\[.*?\]\])");  // bash has options of its own in these
+  const std::string text = std::regex_replace(script, kTest, "");
   static const std::regex kOption(R"([\s("'](--?[a-z][a-z-]*))");
   const std::string help = runHandoff("check --help", ".").out;
   std::set<std::string> unknown;
@@ -143,6 +145,32 @@ TEST(Action, FitsTheSchemas) {
     const std::string command = "'" + validator.string() + "' '" + (repositoryRoot() / file).string() + "'";
     EXPECT_EQ(std::system(command.c_str()), 0) << file;  // NOLINT(concurrency-mt-unsafe)
   }
+}
+
+// The step as a runner runs it: with -e, and with the command first on PATH.
+TEST(Action, CheckStepHandsOnTheStatusAndTheReport) {
+  const fs::path folder = fs::temp_directory_path() / ("handoff_action_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "step") << yamlOf("action.yml").at("runs.steps.1.run");
+  const auto outputs = [&](const std::string& path, const std::string& fails) {
+    const std::string command =
+        "cd '" + repositoryRoot().string() + "' && rm -f '" + (folder / "out").string() +
+        "' && env PATH='" HANDOFF_FOLDER ":'\"$PATH\" INPUT_PATH='" + path +
+        "' BUILD_PATH= OPTIONS='--arch=sm_80 --no-cache' BASELINE= SARIF_FILE='" +
+        (folder / "report.sarif").string() + "' FAIL_ON_FINDINGS=" + fails + " GITHUB_OUTPUT='" +
+        (folder / "out").string() + "' bash --noprofile --norc -eo pipefail '" + (folder / "step").string() +
+        "' >/dev/null 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT(concurrency-mt-unsafe)
+    std::ifstream stream(folder / "out");
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const std::string bad = "testcases/missing-commit/bad_row_exchange_no_commit.cu";
+  EXPECT_EQ(outputs(bad, "true"), "exit-code=1\nstatus=1\n");
+  EXPECT_TRUE(fs::exists(folder / "report.sarif"));
+  EXPECT_EQ(outputs(bad, "false"), "exit-code=1\nstatus=0\n");
+  EXPECT_EQ(outputs(bad + " missing.cu", "false"), "exit-code=2\nstatus=2\n");
+  EXPECT_EQ(outputs("testcases/missing-commit/ok_row_exchange_commit.cu", "true"), "exit-code=0\nstatus=0\n");
+  fs::remove_all(folder);
 }
 
 TEST(Action, InputsAreInTheDocuments) {

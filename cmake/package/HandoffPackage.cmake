@@ -47,6 +47,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADI
   PATTERN "gpu" EXCLUDE PATTERN "decisions" EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/testcases/barrier-only-handoff
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/handoff/examples COMPONENT handoff)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/editors/neovim ${PROJECT_SOURCE_DIR}/tools/editors/emacs
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/handoff/editors COMPONENT handoff)
 
 # ---- packages ----
 
