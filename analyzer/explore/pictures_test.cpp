@@ -22,9 +22,11 @@ diagnose::KernelReport analyzed(const std::string& statements, bool makes_pictur
   return analyze(unit, options).back();
 }
 
-const std::string kBad = std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther;
+/// A read whose value goes nowhere is no race.
+const std::string kUse = "st.global.u32 [%out], %r60;\n";
+const std::string kBad = std::string(test::kCopy) + test::kCommit + test::kSync + test::kReadOther + kUse;
 const std::string kGood =
-    std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kReadOther;
+    std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kReadOther + kUse;
 
 TEST(Pictures, FindingHasItsMissingEdge) {
   const diagnose::KernelReport report = analyzed(kBad);
