@@ -282,8 +282,14 @@ class Builder {
     if (const auto map = tensor_maps_.at(param, offset)) scenario_.launch.tensor_maps.emplace(address, *map);
   }
 
-  void fixParameter(const machine::ParamRead& read) {
+  void fixParameter(machine::ParamRead read) {
     const ParamField* field = fieldAt(read.param, read.offset);
+    // Who reads a part of a number reads the number: its range is that of the declaration.
+    const bool is_number = field != nullptr && field->kind == ParamField::Kind::kInteger && field->size <= 8;
+    if (is_number && read.offset + read.size <= field->offset + field->size) {
+      read.offset = field->offset;
+      read.size = field->size;
+    }
     const std::string name = nameOf(read);
     // The declaration knows best; without one, a 64-bit value that addresses are computed from is a pointer.
     const bool is_pointer = field != nullptr ? field->kind == ParamField::Kind::kPointer : read.is_pointer;
@@ -311,6 +317,12 @@ class Builder {
 
   void fixTo(const machine::ParamRead& read, const std::string& name, std::uint64_t word, std::int64_t shown,
              bool is_assumed) {
+    const ParamField* field = fieldAt(read.param, read.offset);
+    if (field != nullptr && read.offset + read.size > field->offset + field->size) {
+      // No symbol has the range of two numbers side by side.
+      assume("'" + name + "' is read together with what follows it: " + std::to_string(shown) + " is assumed");
+      is_assumed = false;
+    }
     write(read.param, read.offset, read.size, word);
     // Of several reads of one place the first stands for all.
     const std::uint32_t at = read.param < program_.param_offset.size() ? program_.param_offset[read.param] + read.offset : 0;

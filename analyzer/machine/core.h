@@ -64,6 +64,7 @@ class Core {
   bool noteGuard(const Step& step, LaneMask asked, LaneMask holds);
   /// The step goes by the present values of its operands.
   void noteOperands(const Step& step);
+  void noteGenericAddress(const Step& step, const Arg& arg);
   void noteValue(const Step& step, symbolic::TermId term, const Lanes& words, LaneMask lanes);
   bool dependsOnInputs(const Warp& warp, const Arg& arg) const;
   /// The result of an operation; where terms have no such operation, the run goes by the present values of `sources`.

@@ -188,7 +188,9 @@ void Core::chooseRegister(const Step& step, Slot slot, TermId guard, const Saved
     forEachLane(differ, [&](unsigned lane) {
       const TermId known = run_.data.terms().ofLane(guard, lane);
       if (!run_.data.terms().isConstant(known)) return;
-      const Lanes& words = run_.data.terms()[known].value != 0 ? then.words : otherwise.words;
+      const bool is_then = run_.data.terms()[known].value != 0;
+      const Lanes& words = is_then ? then.words : otherwise.words;
+      if (!is_then && !warp.terms.empty()) setTerm(warp, slot, otherwise.term, otherwise.words, laneBit(lane));
       warp.registers[slot].word[lane] = words.word[lane];
       if (words.isKnown(lane)) warp.registers[slot].unknown &= ~laneBit(lane);
     });

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <variant>
 
+#include "analyzer/machine/regions.h"
 #include "analyzer/machine/slice.h"
 
 namespace handoff::machine {
@@ -124,6 +125,10 @@ Guards::Side Guards::effectOf(OpIndex index) const {
     if (is_copy && has_async_arrivals_) return Side::kProtocol;
     const bool is_read = is_load || std::holds_alternative<ptx::LdMatrix>(effect) || std::holds_alternative<ptx::WmmaLoad>(effect);
     return is_read || is_copy || space == ptx::Space::kGlobal ? Side::kAccess : Side::kProtocol;
+  }
+  if (touchesGlobal(program_, op)) {
+    const bool is_ordering = is_strong && op.decoded->sem != ptx::Sem::kRelaxed && op.decoded->sem != ptx::Sem::kVolatile;
+    return is_ordering ? Side::kProtocol : Side::kAccess;
   }
   return hasProtocolEffect(program_.instruction(op)) ? Side::kProtocol : Side::kSilent;
 }

@@ -64,6 +64,16 @@ TEST(Guards, ALoopOfReadsOnTheWayOutIsAnAccess) {
             GuardClass::kAccessIfTaken);
 }
 
+TEST(Guards, AGlobalAtomicIsAnAccessWhereCopiesRead) {
+  const std::string atomic = "@%p1 bra MEET;\nred.global.add.u32 [%out], 1;\nMEET:\nbar.sync 0;\n";
+  EXPECT_EQ(classOf(test::kCopy + atomic), GuardClass::kAccessIfNotTaken);
+  EXPECT_EQ(classOf(atomic), GuardClass::kSilent);
+  EXPECT_EQ(classOf(std::string(test::kCopy) + "@%p1 bra MEET;\nst.volatile.global.u32 [%out], 1;\nMEET:\nbar.sync 0;\n"),
+            GuardClass::kAccessIfNotTaken);
+  EXPECT_EQ(classOf(std::string(test::kCopy) + "@%p1 bra MEET;\nred.release.gpu.global.add.u32 [%out], 1;\nMEET:\nbar.sync 0;\n"),
+            GuardClass::kControl);
+}
+
 TEST(Guards, LeavingEitherWayIsSilent) {
   EXPECT_EQ(classOf("@%p1 bra END;\nadd.u32 %r1, %t, 1;\nEND:\nret;\n"), GuardClass::kSilent);
 }

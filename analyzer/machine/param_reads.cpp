@@ -130,6 +130,13 @@ std::vector<ParamRead> findParamReads(const ptx::Function& function, const Slice
     if (param == function.params.end()) continue;
     const ptx::Variable& variable = function.variables[static_cast<std::uint32_t>(place->first)];
     const unsigned bytes = ptx::byteSize(instr.decoded->type());
+    // A part of a number is read of the whole number: its range is that of the parameter.
+    const bool is_part = bytes < variable.size && variable.size <= 8 && ptx::byteSize(variable.type) == variable.size && place->second >= 0;
+    if (is_part) {
+      reads.push_back({.param = static_cast<std::uint32_t>(param - function.params.begin()), .offset = 0,
+                       .size = static_cast<std::uint32_t>(variable.size), .is_pointer = variable.is_pointer});
+      continue;
+    }
     for (unsigned element = 0; element < instr.decoded->vector; ++element) {
       reads.push_back({.param = static_cast<std::uint32_t>(param - function.params.begin()),
                        .offset = static_cast<std::uint32_t>(place->second) + element * bytes,

@@ -84,5 +84,11 @@ TEST(ParamReads, SameReadTwiceIsOne) {
               ElementsAre(ParamRead{.param = 0, .offset = 0, .size = 4, .is_pointer = false}));
 }
 
+TEST(ParamReads, HalfOfANumberIsAReadOfTheNumber) {
+  const std::string half = ".reg .pred %q;\nld.param.u32 %r1, [p];\nsetp.eq.s32 %q, %r1, 0;\n@%q bra END;\nbar.sync 0;\nEND:";
+  EXPECT_THAT(readsOf(half, ".param .u64 p"), ElementsAre(ParamRead{.param = 0, .offset = 0, .size = 8, .is_pointer = false}));
+  EXPECT_THAT(readsOf(half), ElementsAre(ParamRead{.param = 0, .offset = 0, .size = 4, .is_pointer = false}));
+}
+
 }  // namespace
 }  // namespace handoff::machine

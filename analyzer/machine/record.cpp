@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How registers depend on the inputs, and what a run decides on that.
+#include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "analyzer/machine/address.h"
@@ -82,24 +84,55 @@ void Core::noteValue(const Step& step, TermId term, const Lanes& words, LaneMask
 
 namespace {
 
+/// The lanes whose generic address lies in one of these spaces.
+template <typename... Spaces>
+LaneMask lanesIn(const Lanes& words, LaneMask lanes, Spaces... spaces) {
+  LaneMask within = 0;
+  forEachLane(lanes & ~words.unknown, [&](unsigned lane) {
+    const ptx::Space space = classify(words.word[lane]).space;
+    if (((space == spaces) || ...)) within |= laneBit(lane);
+  });
+  return within;
+}
+
+constexpr std::uint64_t kWindowsBegin = kSharedWindow, kWindowsEnd = kConstWindow + kWindowSize;
+
+/// Whether a choice within the address leads to another space than global memory for some inputs. Sums that only wrap into
+/// a window do not count: no access leaves its allocation. `budget`: sums to look at.
+bool choosesWindow(symbolic::Terms& terms, TermId address, unsigned& budget) {
+  if (budget == 0) return true;
+  --budget;
+  const symbolic::Term term = terms[address];
+  const auto either = [&](TermId x, TermId y) { return choosesWindow(terms, x, budget) || choosesWindow(terms, y, budget); };
+  if (term.op == symbolic::TermOp::kChoose) return either(term.b, term.c);
+  if (term.op == symbolic::TermOp::kAdd) {
+    for (const auto& [choice, rest] : {std::pair(term.a, term.b), std::pair(term.b, term.a)}) {
+      const symbolic::Term chosen = terms[choice];
+      if (chosen.op == symbolic::TermOp::kChoose) return either(terms.add(chosen.b, rest), terms.add(chosen.c, rest));
+    }
+  }
+  if (term.op == symbolic::TermOp::kLaneConstant) {
+    const symbolic::LaneWords& words = terms.laneWords(address);
+    return std::any_of(words.begin(), words.end(), [](std::uint64_t word) { return classify(word).space != ptx::Space::kGlobal; });
+  }
+  return term.low >= kWindowsBegin && term.high < kWindowsEnd;
+}
+
 /// Which operands of an effect the protocol goes by.
 struct Operands {
   const Program& program;
   const Op& op;
+  bool is_to_stack = false;  ///< some lane stores there, by a generic address
 
-  bool isGlobal(const Arg& arg, std::size_t side, const Lanes& words, LaneMask lanes) const {
-    if (arg.kind != Arg::Kind::kAddress) return false;
+  ptx::Space spaceOf(std::size_t side) const {
     const bool is_barrier = op.decoded->space_count != 0 && side >= op.decoded->space_count;
-    if (is_barrier) return false;
-    const ptx::Space space = op.decoded->space_count != 0 ? op.decoded->spaces[side] : ptx::Space::kGeneric;
-    if (space != ptx::Space::kGeneric) return space == ptx::Space::kGlobal;
-    const LaneMask known = lanes & ~words.unknown;
-    return known != 0 && classify(words.word[lowestLane(known)]).space == ptx::Space::kGlobal;
+    if (is_barrier) return ptx::Space::kShared;
+    return op.decoded->space_count != 0 ? op.decoded->spaces[side] : ptx::Space::kGeneric;
   }
 
   /// Addresses matter, in global memory only as far as the run itself goes; stored data where contents are followed.
   bool isAccessOperand(const Arg& arg) const {
-    if (arg.kind == Arg::Kind::kAddress) return true;
+    if (arg.kind == Arg::Kind::kAddress || is_to_stack) return true;
     const ptx::Effect& effect = op.decoded->effect;
     const bool stores = std::holds_alternative<ptx::Store>(effect) || std::holds_alternative<ptx::Atomic>(effect) ||
                         std::holds_alternative<ptx::AsyncStore>(effect);
@@ -135,9 +168,30 @@ struct Operands {
 
 }  // namespace
 
+// Of a generic address the lanes that lie in global memory go by that alone.
+void Core::noteGenericAddress(const Step& step, const Arg& arg) {
+  const TermId term = termAt(step.warp, arg.slot);
+  const Lanes words = addressWords(step.warp, arg);
+  const LaneMask global = lanesIn(words, step.lanes, ptx::Space::kGlobal);
+  noteValue(step, term, value(step.warp, arg.slot), step.lanes & ~global);
+  if (term == kConcrete || global == 0) return;
+  symbolic::Terms& terms = path_->terms();
+  const TermId address = terms.ofLanes(term, global);
+  unsigned budget = 64;
+  if (terms[address].width != 64 || !choosesWindow(terms, address, budget)) return;
+  const TermId in_windows = terms.subtract(address, terms.constant(kWindowsBegin - static_cast<std::uint64_t>(arg.offset), 64));
+  path_->add({.kind = Decision::Kind::kValue,
+              .condition = terms.less(in_windows, terms.constant(kWindowsEnd - kWindowsBegin, 64), /*is_signed=*/false),
+              .lanes = global, .truth = 0, .instr = step.op.instr});
+}
+
 void Core::noteOperands(const Step& step) {
   const Op& op = step.op;
-  const Operands goes_by{program_, op};
+  Operands goes_by{program_, op};
+  if (std::holds_alternative<ptx::Store>(op.decoded->effect) && goes_by.spaceOf(0) == ptx::Space::kGeneric && op.arg_count != 0) {
+    const LaneMask on_stack = lanesIn(addressWords(step.warp, arg(op, 0)), step.lanes, ptx::Space::kLocal, ptx::Space::kParam);
+    goes_by.is_to_stack = on_stack != 0;
+  }
   const auto note = [&](const Arg& arg) {
     if (const TermId term = termAt(step.warp, arg.slot); term != kConcrete) {
       noteValue(step, term, value(step.warp, arg.slot), step.lanes);
@@ -146,10 +200,15 @@ void Core::noteOperands(const Step& step) {
   std::size_t side = 0;
   for (std::uint32_t i = op.dst_count; i < op.arg_count; ++i) {
     const Arg& arg = goes_by.at(i);
-    const bool is_global = arg.kind == Arg::Kind::kAddress && goes_by.isGlobal(arg, side, value(step.warp, arg.slot), step.lanes);
-    side += arg.kind == Arg::Kind::kAddress ? 1 : 0;
-    if (is_global || !dependsOnInputs(step.warp, arg)) continue;
+    const bool is_address = arg.kind == Arg::Kind::kAddress;
+    const ptx::Space space = is_address ? goes_by.spaceOf(side) : ptx::Space::kGeneric;
+    side += is_address ? 1 : 0;
+    if (space == ptx::Space::kGlobal || !dependsOnInputs(step.warp, arg)) continue;
     if (!std::visit([&](const auto& effect) { return goes_by(effect, i); }, op.decoded->effect)) continue;
+    if (is_address && space == ptx::Space::kGeneric) {
+      noteGenericAddress(step, arg);
+      continue;
+    }
     note(arg);
     // Of a tensor's address only the map counts, not the coordinates.
     const bool is_tensor = std::holds_alternative<ptx::TensorCopy>(op.decoded->effect) && arg.kind == Arg::Kind::kVector;

@@ -20,7 +20,19 @@ constexpr std::size_t kMaxRegionOps = 20'000;
 bool isWeak(const ptx::Decoded& decoded) { return decoded.sem == ptx::Sem::kNone || decoded.sem == ptx::Sem::kWeak; }
 bool isRelaxed(const ptx::Decoded& decoded) { return isWeak(decoded) || decoded.sem == ptx::Sem::kRelaxed; }
 
+bool isRegister(const Arg& arg) {
+  return arg.kind != Arg::Kind::kSink && arg.slot != kNoSlot && (arg.slot & kConstantBit) == 0;
+}
+
 }  // namespace
+
+bool touchesGlobal(const Program& program, const Op& op) {
+  if (op.decoded->space() != Space::kGlobal) return false;
+  const ptx::Effect& effect = op.decoded->effect;
+  if (std::holds_alternative<ptx::Load>(effect)) return program.has_bulk_stores;
+  const bool writes = std::holds_alternative<ptx::Store>(effect) || std::holds_alternative<ptx::Atomic>(effect);
+  return writes && program.has_async_copies;
+}
 
 bool Regions::isPlain(const Op& op) const {
   const ptx::Decoded& decoded = *op.decoded;
@@ -51,12 +63,15 @@ const Region& Regions::at(OpIndex branch) {
   const Op& op = program_.ops[branch];
   if (!is_new || op.reconverge == kNoOp) return region;
   std::unordered_set<OpIndex> seen;
-  std::unordered_set<Slot> written;
+  std::unordered_set<Slot> written, read;
   std::vector<OpIndex> work{branch + 1, op.target};
   const auto noteWrites = [&](const Arg& destination, const auto& self) -> void {
-    const bool is_register = destination.kind == Arg::Kind::kSlot && destination.slot != kNoSlot && (destination.slot & kConstantBit) == 0;
-    if (is_register) written.insert(destination.slot);
+    if (destination.kind == Arg::Kind::kSlot && isRegister(destination)) written.insert(destination.slot);
     for (std::uint32_t i = 0; i < destination.count; ++i) self(program_.args[destination.first + i], self);
+  };
+  const auto noteReads = [&](const Arg& source, const auto& self) -> void {
+    if (isRegister(source)) read.insert(source.slot);
+    for (std::uint32_t i = 0; i < source.count; ++i) self(program_.args[source.first + i], self);
   };
   bool is_silent = true, is_plain = true, hands_on = false;
   while (!work.empty()) {
@@ -65,15 +80,16 @@ const Region& Regions::at(OpIndex branch) {
     if (at == op.reconverge || !seen.insert(at).second) continue;
     if (at >= program_.ops.size() || seen.size() > kMaxRegionOps) return region;
     const Op& inner = program_.ops[at];
-    const bool is_store = std::holds_alternative<ptx::Store>(inner.decoded->effect) &&
-                          (inner.decoded->space() != Space::kGlobal || program_.has_async_copies);
+    const bool is_store = std::holds_alternative<ptx::Store>(inner.decoded->effect) && inner.decoded->space() != Space::kGlobal;
     const bool is_jump = std::holds_alternative<ptx::Branch>(inner.decoded->effect);
-    is_silent &= !hasProtocolEffect(program_.instruction(inner)) && !is_store &&
+    is_silent &= !hasProtocolEffect(program_.instruction(inner)) && !is_store && !touchesGlobal(program_, inner) &&
                  !std::holds_alternative<ptx::BranchIndexed>(inner.decoded->effect);
     is_plain &= isPlain(inner);
     hands_on |= handsOn(inner);
     if (!is_silent && !is_plain) return region;
     for (std::uint32_t d = 0; d < inner.dst_count; ++d) noteWrites(program_.args[inner.first_arg + d], noteWrites);
+    for (std::uint32_t i = inner.dst_count; i < inner.arg_count; ++i) noteReads(program_.args[inner.first_arg + i], noteReads);
+    if (inner.guard != kNoSlot && (inner.guard & kConstantBit) == 0) read.insert(inner.guard);
     if (is_jump) work.push_back(inner.target);
     if (!is_jump || inner.guard != kNoSlot) work.push_back(at + 1);
   }
@@ -83,6 +99,7 @@ const Region& Regions::at(OpIndex branch) {
   region.size = seen.size();
   region.written.assign(written.begin(), written.end());
   std::sort(region.written.begin(), region.written.end());
+  region.read.assign(read.begin(), read.end());
   return region;
 }
 

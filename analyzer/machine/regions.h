@@ -15,7 +15,12 @@ struct Region {
   bool is_loop = false;      ///< the branch itself is there, too
   std::size_t size = 0;
   std::vector<Slot> written;
+  std::vector<Slot> read;
 };
+
+/// An access to global memory that may meet what a copy of the kernel does there: a store or an atomic its source, a load
+/// what it writes.
+bool touchesGlobal(const Program& program, const Op& op);
 
 class Regions {
  public:

@@ -36,6 +36,26 @@ Lanes part(const Lanes& whole, std::size_t index, unsigned part_bits) {
   return out;
 }
 
+/// A known source, and whether its word comes from inputs.
+struct Source { const Lanes* words = nullptr; bool is_input = false; };
+
+// The lanes of a known result beside unknown sources that present values of inputs have decided: the result is the datum
+// for other inputs.
+LaneMask decidedByInputs(std::span<const Source> sources, bool is_selection) {
+  LaneMask decided = 0;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    bool is_mixed = false, by_input = false;
+    for (const Source& source : sources) {
+      is_mixed |= !source.words->isKnown(lane);
+      by_input |= source.is_input && source.words->isKnown(lane);
+    }
+    // What a constant selects has a term of its own.
+    if (is_selection && sources[2].words->isKnown(lane)) by_input = sources[2].is_input;
+    if (is_mixed && by_input) decided |= laneBit(lane);
+  }
+  return decided;
+}
+
 }  // namespace
 
 // An address that names no CTA is of the executing one.
@@ -88,7 +108,12 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   }
   const bool has_second = destination.kind == Arg::Kind::kSlot && destination.count != 0;
   Lanes second;
-  const Lanes result = evaluate(*op.decoded, effect.op, {sources.data(), count}, has_second ? &second : nullptr);
+  Lanes result = evaluate(*op.decoded, effect.op, {sources.data(), count}, has_second ? &second : nullptr);
+  std::array<Source, 6> origins{};
+  for (std::size_t i = 0; i < count; ++i) {
+    origins[i] = {sources[i], termAt(step.warp, arg(op, op.dst_count + static_cast<unsigned>(i)).slot) != symbolic::kConcrete};
+  }
+  result.unknown |= decidedByInputs({origins.data(), count}, effect.op == ptx::AluOp::kSelp);
   const AluTerms terms = aluTerms(step, effect.op, {sources.data(), count});
   const AluTerms data = (result.unknown & step.lanes) != 0 ? aluData(step, effect.op, count) : AluTerms{};
   assign(step.warp, destination, result, step.lanes, terms.first, data.first);
@@ -108,6 +133,8 @@ void Executor::computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneM
   for (std::uint32_t d = 0; d < step.op.dst_count; ++d) save(arg(step.op, d), save);
   symbolic::TermId guard = terms.ofLanes(termAt(step.warp, step.op.guard), active);
   if (step.op.is_guard_negated) guard = terms.bitNot(guard);
+  Lanes holding;
+  forEachLane(step.lanes, [&](unsigned lane) { holding.word[lane] = 1; });
   (*this)(effect, Step{step.warp, step.fragment, step.op, step.index, active});
   for (const Saved& old : saved) {
     const unsigned bits = program_.slot_bits[old.slot];
@@ -118,10 +145,14 @@ void Executor::computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneM
       words.word[lane] = old.words.word[lane];
       words.unknown = (words.unknown & ~laneBit(lane)) | (old.words.unknown & laneBit(lane));
     });
+    // Where one side is a datum the term cannot tell: the run goes by the guard as it is.
+    const LaneMask open = active & (step.warp.registers[old.slot].unknown | old.words.unknown) & ~words.unknown;
+    noteValue(step, termAt(step.warp, step.op.guard), value(step.warp, step.op.guard), open);
+    const symbolic::TermId side = open == 0 ? guard : terms.merge(open, asTerm(symbolic::kConcrete, holding, open, 1), guard);
     // Lanes outside of the fragment keep what they have.
     step.warp.registers[old.slot] = old.words;
     if (!step.warp.terms.empty()) step.warp.terms[old.slot] = old.term;
-    assign(step.warp, Arg{.kind = Arg::Kind::kSlot, .slot = old.slot}, words, active, terms.choose(guard, then, otherwise));
+    assign(step.warp, Arg{.kind = Arg::Kind::kSlot, .slot = old.slot}, words, active, terms.choose(side, then, otherwise));
   }
 }
 
