@@ -15,7 +15,10 @@ void Core::addMisuse(const Step& step, Misuse misuse) {
   misuse.op = step.index;
   misuse.warp = step.warp.id;
   misuse.at = outcome_.log.end() - 1;
-  if (misused_.emplace(step.op.site, 2 * static_cast<int>(misuse.kind) + misuse.is_possible).second) outcome_.misuses.push_back(std::move(misuse));
+  // To initialise an idle barrier again is a note: it must not stand for that of a busy one.
+  const bool is_note = misuse.kind == Misuse::Kind::kReinitialized && misuse.value != 0;
+  const int shade = 2 * is_note + misuse.is_possible;
+  if (misused_.emplace(step.op.site, 4 * static_cast<int>(misuse.kind) + shade).second) outcome_.misuses.push_back(std::move(misuse));
 }
 
 void Core::notModelled(const Step& step) {

@@ -103,7 +103,7 @@ class Core {
   LaneMask lanesThatMay(symbolic::TermId condition, LaneMask lanes);
 
   EventId log(const Step& step, EventKind kind, LaneMask lanes, std::uint32_t value = 0, bool is_strong = false);
-  /// Keeps the first of its kind at each site.
+  /// Keeps the first of its kind and severity at each site.
   void addMisuse(const Step& step, Misuse misuse);
   void addLimit(std::string reason, std::uint32_t instr) { run_.addLimit(std::move(reason), instr); }
   Cta& ctaOf(const Step& step) { return run_.cluster.ctaOf(step.warp); }
@@ -126,7 +126,7 @@ class Core {
 
  private:
   std::uint64_t presentValue(symbolic::TermId symbol) const;
-  std::set<std::pair<std::uint32_t, int>> misused_;  ///< by site and kind
+  std::set<std::pair<std::uint32_t, int>> misused_;  ///< by site, and kind with what decides its severity
 };
 
 }  // namespace handoff::machine

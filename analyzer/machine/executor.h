@@ -145,9 +145,9 @@ class Executor : private Core {
   void completeBarrier(Cta& cta, unsigned id);
   void completeClusterBarrier();
   void releaseWarpBarrier(Warp& warp);
+  void noteCopyTerms(const Step& step, EventId event, const Lanes* sizes, LaneMask lanes);
+  void noteSourceSizes(const Step& step, std::uint32_t size);
   void copyLane(const Step& step, EventId event, unsigned lane, std::uint64_t destination, std::uint32_t size);
-  std::uint64_t contentKey(unsigned lane, const Lanes& sources, const Lanes& destinations, const Lanes* source_sizes,
-                           LaneMask ignored) const;
   void copyToShared(const Step& step, std::uint32_t size, LaneMask lanes, const Lanes& destinations,
                     const Lanes& sources, const Lanes* source_sizes, LaneMask ignored);
 

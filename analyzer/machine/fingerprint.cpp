@@ -130,13 +130,15 @@ class Hasher {
     if (shadow == nullptr) return;
     Cell last;
     for (const Cell& cell : shadow->cells()) {
-      if (cell.write == last.write && cell.reads == last.reads) continue;
+      if (cell.isLike(last)) continue;
       last = cell;
       noteAccess({eventOf(cell.write), laneOf(cell.write)});
-      view_.reads.forEach(cell.reads, [&](const ReadSets::Node& node) {
-        noteAccesses(node.event, node.lanes);
-        return true;
-      });
+      for (const ReadSetId set : {cell.reads, cell.unordered}) {
+        view_.reads.forEach(set, [&](const ReadSets::Node& node) {
+          noteAccesses(node.event, node.lanes);
+          return true;
+        });
+      }
     }
   }
 
@@ -302,20 +304,25 @@ class Hasher {
     return known->second;
   }
 
+  std::uint64_t hashOfSet(ReadSetId set) {
+    std::uint64_t all = 0;  // a set: the order does not count
+    view_.reads.forEach(set, [&](const ReadSets::Node& node) {
+      all += hashOfReaders(node.event, node.lanes);
+      return true;
+    });
+    return all;
+  }
+
   void hashShadow(const Cta& cta) {
     for (const Shadow* shadow : {cta.shadow.get(), cta.tensor_shadow.get()}) {
       if (shadow == nullptr) continue;
       Cell last;
       std::uint64_t last_hash = 0;
       for (const Cell& cell : shadow->cells()) {
-        if (cell.write != last.write || cell.reads != last.reads) {
+        if (!cell.isLike(last)) {
           last = cell;
-          std::uint64_t readers = 0;  // a set: the order does not count
-          view_.reads.forEach(cell.reads, [&](const ReadSets::Node& node) {
-            readers += hashOfReaders(node.event, node.lanes);
-            return true;
-          });
-          last_hash = mix(hashOf(Access{eventOf(cell.write), laneOf(cell.write)}), readers);
+          last_hash = mix(hashOf(Access{eventOf(cell.write), laneOf(cell.write)}), hashOfSet(cell.reads));
+          if (cell.unordered != 0) last_hash = mix(last_hash, hashOfSet(cell.unordered));
         }
         add(StatePart::kShared, last_hash);
       }

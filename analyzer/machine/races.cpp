@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/machine/address.h"
+#include "analyzer/machine/path.h"
 #include "analyzer/machine/run_trace.h"
 
 namespace handoff::machine {
@@ -30,11 +31,11 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
 RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& second) {
   Judged& known = judged_[first.event % judged_.size()];
   const bool is_known = known.first.event == first.event && known.first.lane == first.lane && known.second == second.event &&
-                        known.lane == second.lane && known.part == part;
+                        known.lane == second.lane && known.part == part && known.reads == second.reads;
   if (is_known) return Verdict::kFine;
   const Verdict verdict = judgeAnew(first, part, second);
   // In a multicast the same copy writes several CTAs, for each of which it is asked apart.
-  if (verdict == Verdict::kFine && !isCopy(run_.log()[first.event].kind)) known = {first, second.event, second.lane, part};
+  if (verdict == Verdict::kFine && !isCopy(run_.log()[first.event].kind)) known = {first, second.event, second.lane, part, second.reads};
   return verdict;
 }
 
@@ -68,38 +69,69 @@ RaceChecker::Verdict RaceChecker::judgeAnew(Access first, Part part, const Secon
   return has_returned ? Verdict::kFine : Verdict::kUnfenced;
 }
 
+// Whether the read of these lanes is unordered behind the write, and reported.
+bool RaceChecker::readAfter(Access writer, const Cell& cell, LaneMask lanes, const Second& second) {
+  const Event& read = run_.log()[second.event];
+  const Event& write = run_.log()[writer.event];
+  if (read.is_strong && write.is_strong) {
+    const bool is_own = writer.event == second.event && writer.lane == lowestLane(lanes);
+    if (!is_own && (writer.event == second.event || !isOrdered(writer, Part::kWrite, second))) noteStrongRace(second.event);
+    return false;
+  }
+  if (writer.event == second.event) return false;
+  // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
+  const bool shared = run_.cluster.warps[read.warp].clock.isShared(lanes);
+  bool asked = false;
+  LaneMask rest = lanes;
+  while (rest != 0) {
+    Second one = second;
+    one.lane = lowestLane(rest);
+    rest &= rest - 1;
+    const bool is_writer = write.warp == read.warp && writer.lane == one.lane;
+    if (shared && asked && !is_writer) continue;
+    asked |= !is_writer;
+    const Verdict verdict = judge(writer, Part::kWrite, one);
+    if (verdict == Verdict::kFine) continue;
+    report(writer, one, cell, /*reader_is_first=*/false, verdict == Verdict::kUnfenced);
+    return true;
+  }
+  return false;
+}
+
+// The writes that may have come last instead of the last one.
+void RaceChecker::readUnordered(const Cell& cell, LaneMask lanes, const Second& second) {
+  const Event& read = run_.log()[second.event];
+  const Warp& observer = run_.cluster.warps[read.warp];
+  const Clock& clock = observer.clock.of(lowestLane(lanes));
+  const Access last{eventOf(cell.write), laneOf(cell.write)};
+  read_sets_.forEach(cell.unordered, [&](const ReadSets::Node& node) {
+    const Event& write = run_.log()[node.event];
+    const bool is_plain = !isAsync(write.kind) && !isAsyncProxy(read.kind) && observer.clock.isShared(lanes);
+    if (is_plain && clock.coversWarp(write.warp * kWarpSize, node.lanes, write.epoch)) return true;
+    LaneMask rest = node.lanes;
+    while (rest != 0) {
+      const Access writer{node.event, lowestLane(rest)};
+      rest &= rest - 1;
+      // Of copies that bring the same bytes any will do.
+      if (isSameContent(writer, last)) continue;
+      if (readAfter(writer, cell, lanes, second)) break;
+    }
+    return true;
+  });
+}
+
 void RaceChecker::readCell(Cell& cell, LaneMask lanes, const Second& second, bool is_recorded) {
   const EventId event = second.event;
-  const Event& read = run_.log()[event];
-  const bool is_asked = candidates_ == nullptr && asked_.event == event && asked_.lanes == lanes && asked_.write == cell.write;
-  if (cell.write != 0 && !is_asked) {
-    if (candidates_ == nullptr) asked_ = {event, lanes, cell.write};
+  const Asked asked{event, lanes, cell.write, second.cta};
+  if (cell.write != 0 && !(candidates_ == nullptr && asked_ == asked)) {
+    if (candidates_ == nullptr) asked_ = asked;
     const Access writer{eventOf(cell.write), laneOf(cell.write)};
-    if (read.is_strong && run_.log()[writer.event].is_strong) {
-      const bool is_own = writer.event == event && writer.lane == lowestLane(lanes);
-      if (!is_own && (writer.event == event || !isOrdered(writer, Part::kWrite, second))) noteStrongRace(event);
-    } else if (writer.event != event) {
-      const Warp& observer = run_.cluster.warps[read.warp];
-      // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
-      const bool shared = observer.clock.isShared(lanes);
-      bool asked = false, is_unordered = false;
-      LaneMask rest = lanes;
-      while (rest != 0) {
-        Second one = second;
-        one.lane = lowestLane(rest);
-        rest &= rest - 1;
-        const bool is_writer = run_.log()[writer.event].warp == read.warp && writer.lane == one.lane;
-        if (shared && asked && !is_writer) continue;
-        asked |= !is_writer;
-        const Verdict verdict = judge(writer, Part::kWrite, one);
-        if (verdict == Verdict::kFine) continue;
-        report(writer, one, cell, /*reader_is_first=*/false, verdict == Verdict::kUnfenced);
-        is_unordered = true;
-        break;
-      }
-      if (!is_unordered && !followed_.empty() && candidates_ == nullptr) noteOrderedRead(cell.write, event, lanes);
-    }
+    const bool is_unordered = readAfter(writer, cell, lanes, second);
+    const bool both_strong = run_.log()[event].is_strong && run_.log()[writer.event].is_strong;
+    const bool is_ordered = !is_unordered && !both_strong && writer.event != event;
+    if (is_ordered && !followed_.empty() && candidates_ == nullptr) noteOrderedRead(cell.write, event, lanes);
   }
+  if (cell.unordered != 0) readUnordered(cell, lanes, second);
   if (is_recorded) cell.reads = read_sets_.add(cell.reads, event, lanes);
 }
 
@@ -137,39 +169,148 @@ bool RaceChecker::isOverwriteChecked(const Event& old, const Event& write, std::
   return (isCopy(write.kind) || isCopy(old.kind) || address >= kTensorBase) && !both_strong;
 }
 
-void RaceChecker::checkAgainstWriter(const Cell& cell, const Second& second) {
-  const Access before{eventOf(cell.write), laneOf(cell.write)};
+// The same bytes from the same source: the copies of a cooperative tail, of which any may win.
+bool RaceChecker::isSameContent(Access first, Access second) const {
+  if (run_.log()[first.event].kind != EventKind::kCopy || run_.log()[second.event].kind != EventKind::kCopy) return false;
+  const std::uint64_t key = run_.log().contentKeyOf(first.event, first.lane);
+  return key != 0 && key == run_.log().contentKeyOf(second.event, second.lane);
+}
+
+void RaceChecker::decideSameContent(Access first, Access second) {
+  const auto one = copy_terms_.find(first.event), other = copy_terms_.find(second.event);
+  if (run_.options.path == nullptr || (one == copy_terms_.end() && other == copy_terms_.end())) return;
+  const CopyTerms a = one == copy_terms_.end() ? CopyTerms{} : one->second;
+  const CopyTerms b = other == copy_terms_.end() ? CopyTerms{} : other->second;
+  PathLog& path = *run_.options.path;
+  symbolic::Terms& terms = path.terms();
+  const auto decide = [&](symbolic::TermId x, symbolic::TermId y) {
+    path.add({.condition = terms.equal(x, y), .lanes = 1, .truth = 1,
+              .instr = run_.program.ops[run_.log()[second.event].op].instr});
+  };
+  const auto sourceOf = [&](const CopyTerms& of, Access copy) {
+    if (of.source == symbolic::kConcrete) return terms.constant(run_.log().sourceOf(copy.event, copy.lane), 64);
+    const auto offset = static_cast<std::uint64_t>(of.offset);
+    return terms.add(terms.resize(terms.ofLane(of.source, copy.lane), 64), terms.constant(offset, 64));
+  };
+  const std::uint64_t key = run_.log().contentKeyOf(first.event, first.lane);
+  if (key != kZeros) {
+    const std::uint64_t distance = run_.log().sourceOf(first.event, first.lane) - run_.log().sourceOf(second.event, second.lane);
+    decide(terms.subtract(sourceOf(a, first), sourceOf(b, second)), terms.constant(distance, 64));
+  }
+  // Equal keys have equal sizes, in their highest byte.
+  const std::uint64_t size = key >> 56;
+  const auto decideSize = [&](symbolic::TermId term, unsigned lane) {
+    if (term != symbolic::kConcrete) decide(terms.resize(terms.ofLane(term, lane), 32), terms.constant(size, 32));
+  };
+  decideSize(a.size, first.lane);
+  decideSize(b.size, second.lane);
+  const auto decideIgnored = [&](const CopyTerms& of, unsigned lane) {
+    if (of.ignored != symbolic::kConcrete) decide(terms.ofLane(of.ignored, lane), terms.constant((of.ignored_lanes >> lane) & 1, 1));
+  };
+  decideIgnored(a, first.lane);
+  decideIgnored(b, second.lane);
+}
+
+// Whoever is ordered behind the write is ordered behind the earlier one as well.
+bool RaceChecker::isBehind(Access before, const Second& second) const {
+  const Event& old = run_.log()[before.event];
+  const Event& write = run_.log()[second.event];
+  if (old.warp == write.warp && before.lane == second.lane) {
+    if (!isAsync(old.kind)) return true;
+    // Bulk groups of a thread are waited for in their order.
+    const AsyncOp* first = run_.log().findOp(before.event, before.lane);
+    const AsyncOp* then = run_.log().findOp(second.event, second.lane);
+    const auto isInGroup = [](const AsyncOp* op) { return op != nullptr && op->group != AsyncOp::kNoGroup; };
+    if (old.kind == EventKind::kBulk && write.kind == EventKind::kBulk && isInGroup(first) && isInGroup(then)) return true;
+  }
+  return order_.isKnown(before, Part::kWrite, second.cta, {run_.cluster.warps[write.warp], second.lane});
+}
+
+// Compares a write with an earlier one. True if nobody need be compared with that one any more.
+bool RaceChecker::isSettled(Access before, const Cell& cell, const Second& second) {
   const Event& write = run_.log()[second.event];
   const Event& old = run_.log()[before.event];
-  // The same bytes from the same source: the copies of a cooperative tail, of which any may win.
-  const std::uint64_t key = run_.log().contentKeyOf(before.event, before.lane);
-  const bool is_repeat = write.kind == EventKind::kCopy && old.kind == EventKind::kCopy && key != 0 &&
-                         key == run_.log().contentKeyOf(second.event, second.lane);
-  if (!isOverwriteChecked(old, write, second.address)) return;
-  const Verdict verdict = judge(before, Part::kWrite, second);
-  if (is_repeat) {
-    run_.outcome.has_repeated_copies |= verdict != Verdict::kFine;
-    return;
+  if (before.event == second.event) {
+    if (before.lane == second.lane || second.address >= kTensorBase) return true;
+    // Lanes of one instruction: of stores any may win, and two copies to one place have been told of.
+    if (write.kind != EventKind::kBulk && write.kind != EventKind::kAsyncStore) return false;
   }
+  if (!isOverwriteChecked(old, write, second.address)) return isBehind(before, second);
+  const Verdict verdict = judge(before, Part::kWrite, second);
   if (verdict == Verdict::kFine) {
-    if (candidates_ == nullptr) asked_write_ = {second.event, laneBit(second.lane), cell.write};
-    return;
+    if (write.kind == EventKind::kCopy && isAsync(old.kind)) limitHidden(before, second);
+    return true;
+  }
+  if (isSameContent(before, {second.event, second.lane})) {
+    run_.outcome.has_repeated_copies = true;
+    decideSameContent(before, {second.event, second.lane});
+    return false;
   }
   report(before, second, cell, /*reader_is_first=*/false, verdict == Verdict::kUnfenced);
+  return true;
+}
+
+// A cp.async that comes after an asynchronous write in time only hides that one from readers, who need causality order;
+// where some sizes leave it out, it must not (docs/soundness.md, "Accesses that may be left out").
+void RaceChecker::limitHidden(Access before, const Second& second) {
+  const PathLog* const path = run_.options.path;
+  if (path == nullptr || isBehind(before, second)) return;
+  const auto isAccess = [](const Decision& decision) { return decision.kind == Decision::Kind::kAccess; };
+  if (std::none_of(path->decisions.begin(), path->decisions.end(), isAccess)) return;
+  const Op& op = run_.program.ops[run_.log()[second.event].op];
+  run_.addLimit("'" + op.decoded->opcode + "' overwrites what an asynchronous write brought, and is ordered after it in time "
+                "only: whether that may be read where some sizes leave it out was not decided", op.instr);
+}
+
+// What the new write leaves of the earlier ones that the last one was not ordered behind.
+void RaceChecker::settleUnordered(Cell& cell, const Second& second) {
+  const Warp& writer = run_.cluster.warps[run_.log()[second.event].warp];
+  const Clock& clock = writer.clock.of(second.lane);
+  const bool is_plain = !isAsyncProxy(run_.log()[second.event].kind);
+  cell.unordered = read_sets_.filter(cell.unordered, [&](const ReadSets::Node& node) {
+    const Event& old = run_.log()[node.event];
+    if (is_plain && !isAsync(old.kind) && clock.coversWarp(old.warp * kWarpSize, node.lanes, old.epoch)) return LaneMask{0};
+    LaneMask kept = 0;
+    forEachLane(node.lanes, [&](unsigned lane) { kept |= isSettled({node.event, lane}, cell, second) ? 0 : laneBit(lane); });
+    return kept;
+  });
 }
 
 void RaceChecker::writeCell(Cell& cell, const Second& second) {
-  const bool is_one_a_lane = run_.log()[second.event].kind == EventKind::kBulk;
-  const bool is_same = eventOf(cell.write) == second.event && (!is_one_a_lane || laneOf(cell.write) == second.lane);
-  const bool is_asked = asked_write_.event == second.event && asked_write_.lanes == laneBit(second.lane) &&
-                        asked_write_.write == cell.write;
-  if (cell.write != 0 && !is_same && !is_asked) checkAgainstWriter(cell, second);
+  const Asked asked{second.event, laneBit(second.lane), cell.write, second.cta};
+  if (cell.unordered != 0) settleUnordered(cell, second);
+  if (cell.write != 0 && asked_write_ != asked) {
+    const Access before{eventOf(cell.write), laneOf(cell.write)};
+    const std::size_t reported = run_.outcome.conflicts.size();
+    if (!isSettled(before, cell, second)) {
+      cell.unordered = read_sets_.add(cell.unordered, before.event, laneBit(before.lane));
+    } else if (reported == run_.outcome.conflicts.size()) {
+      asked_write_ = asked;
+    }
+  }
   if (cell.reads != 0) checkAgainstReaders(cell, second);
   read_sets_.release(cell.previous_reads);
   cell.previous_write = cell.write;
   cell.previous_reads = cell.reads;
   cell.write = makeWrite(second.event, second.lane);
   cell.reads = 0;
+  if (cell.previous_reads != 0 && run_.log()[second.event].is_strong) keepStrongReaders(cell, second);
+}
+
+// Of two strong accesses neither need be over when the other is: the read goes on to count for what comes.
+void RaceChecker::keepStrongReaders(Cell& cell, const Second& second) {
+  const Event& write = run_.log()[second.event];
+  const Clock& clock = run_.cluster.warps[write.warp].clock.of(second.lane);
+  read_sets_.forEach(cell.previous_reads, [&](const ReadSets::Node& node) {
+    const Event& read = run_.log()[node.event];
+    // Of an atomic the write is kept, which is no earlier.
+    if (!read.is_strong || read.kind != EventKind::kRead) return true;
+    if (clock.coversWarp(read.warp * kWarpSize, node.lanes, read.epoch)) return true;
+    kept_readers_.push_back(node);
+    return true;
+  });
+  for (const ReadSets::Node& node : kept_readers_) cell.reads = read_sets_.add(cell.reads, node.event, node.lanes);
+  kept_readers_.clear();
 }
 
 template <typename Check>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The race check: every access is compared with the last write of its bytes, every write also with the readers since.
+// The race check: every access is compared with the last write of its bytes and with those that this one is not ordered
+// behind, every write also with the readers since.
 // Races between strong accesses (atomics, volatile, qualified loads and stores) are none.
 #pragma once
 
@@ -19,6 +20,18 @@ struct Range {
   std::uint64_t address = 0;  ///< shared::cta address, or global address
   std::uint32_t bytes = 0;
   LaneMask lanes = 0;
+};
+
+/// The content key of a copy that reads nothing and writes zeros.
+inline constexpr std::uint64_t kZeros = 1;
+
+/// How the source of a cp.async depends on the inputs of the kernel.
+struct CopyTerms {
+  symbolic::TermId source = symbolic::kConcrete;   ///< address, without the offset
+  symbolic::TermId size = symbolic::kConcrete;     ///< bytes that are read
+  symbolic::TermId ignored = symbolic::kConcrete;  ///< nothing is read
+  std::int64_t offset = 0;
+  LaneMask ignored_lanes = 0;                      ///< as the run has it
 };
 
 /// Global buffers, by their number in the address map.
@@ -41,6 +54,10 @@ class RaceChecker {
   void writeGlobal(const Range& range, EventId event, GlobalAccess access);
   /// An access of global memory whose address is not known.
   void noteUnknownGlobal(bool is_copy_source) { (is_copy_source ? has_unknown_source_ : has_unknown_store_) = true; }
+  /// Of a copy whose source depends on inputs.
+  void noteTerms(EventId copy, const CopyTerms& terms) { copy_terms_.emplace(copy, terms); }
+  /// That both copies bring the same bytes to one place holds for the present inputs: it becomes a decision.
+  void decideSameContent(Access first, Access second);
   /// After the last access.
   void finish();
   /// Buffers that an asynchronous operation reads and something writes, or the other way around.
@@ -61,9 +78,16 @@ class RaceChecker {
 
   void trace(const Range& range, EventId event, bool is_write);
   void readCell(Cell& cell, LaneMask lanes, const Second& read, bool is_recorded);
+  bool readAfter(Access writer, const Cell& cell, LaneMask lanes, const Second& read);
+  void readUnordered(const Cell& cell, LaneMask lanes, const Second& read);
   void writeCell(Cell& cell, const Second& write);
+  bool isSettled(Access before, const Cell& cell, const Second& write);
+  bool isBehind(Access before, const Second& write) const;
+  void settleUnordered(Cell& cell, const Second& write);
+  void keepStrongReaders(Cell& cell, const Second& write);
+  void limitHidden(Access before, const Second& write);
+  bool isSameContent(Access first, Access second) const;
   void checkAgainstReaders(const Cell& cell, const Second& write);
-  void checkAgainstWriter(const Cell& cell, const Second& write);
   Verdict judge(Access first, Part part, const Second& second);
   Verdict judgeAnew(Access first, Part part, const Second& second) const;
   bool isOrdered(Access first, Part part, const Second& second) const;
@@ -86,6 +110,7 @@ class RaceChecker {
   void checkUnknownPair(Cta& cta, const UnknownAccess& first, const UnknownAccess& second);
   void meetUnknown(const Range& range, EventId event, bool writes);
   void meetUnknownLane(const UnknownAccess& access, unsigned lane, const Range& range, EventId event, bool writes);
+  bool isSettledUnknown(const UnknownAccess& access, const Range& range, EventId event) const;
   void keepUnknown(Cta& cta, UnknownAccess access);
   void reportPossible(const Candidate& candidate, DataQuestions::Found found);
   void limitUndecided(EventId event, const DataQuestions::Found& found);
@@ -102,13 +127,22 @@ class RaceChecker {
   std::vector<Candidate>* candidates_ = nullptr;  ///< where pairs go that would be reported otherwise
   bool is_possible_ = false;                      ///< what is reported is possible, no more
   ReadSets read_sets_;
+  std::vector<ReadSets::Node> kept_readers_;
+  std::unordered_map<EventId, CopyTerms> copy_terms_;
   const Buffers tracked_;
   std::array<Buffers, 4> accessed_;  ///< by GlobalAccess
   bool has_unknown_store_ = false, has_unknown_source_ = false;
   /// The last question asked, and that its answer was fine: neighbouring cells mostly have one writer.
-  struct Asked { EventId event = 0; LaneMask lanes = 0; WriteId write = 0; } asked_, asked_write_;
+  struct Asked {
+    EventId event = 0;
+    LaneMask lanes = 0;
+    WriteId write = 0;
+    std::uint32_t cta = 0;   ///< a multicast is over in each apart
+    bool operator==(const Asked&) const = default;
+  };
+  Asked asked_, asked_write_;
   /// Answers that were fine, by the first access: a tile has thousands of cells with the same few readers.
-  struct Judged { Access first; EventId second = 0; unsigned lane = 0; Part part = Part::kRead; };
+  struct Judged { Access first; EventId second = 0; unsigned lane = 0; Part part = Part::kRead; bool reads = false; };
   std::array<Judged, 256> judged_{};
   static constexpr std::size_t kMaxReads = 1024;
   /// By the sites of both accesses: index into Outcome::conflicts.

@@ -88,7 +88,7 @@ void RaceChecker::checkUnknownLane(Cta& cta, const UnknownAccess& access, unsign
     if (at < kSharedBase || !cta.shadow->contains(at - kSharedBase, 1)) continue;
     Cell& cell = cta.shadow->at(at - kSharedBase);
     if ((cell.write == 0 && cell.reads == 0) || !span.mayMeet(access.bytes, at, granule)) continue;
-    if (cell.write != last.write || cell.reads != last.reads) {
+    if (!cell.isLike(last)) {
       last = cell;
       found.clear();
       candidates_ = &found;
@@ -96,7 +96,13 @@ void RaceChecker::checkUnknownLane(Cta& cta, const UnknownAccess& access, unsign
       if (access.reads) readCell(cell, laneBit(lane), second, /*is_recorded=*/false);
       Second write = second;
       write.reads = false;
-      if (access.writes && cell.write != 0) checkAgainstWriter(cell, write);
+      if (access.writes && cell.write != 0) isSettled({eventOf(cell.write), laneOf(cell.write)}, cell, write);
+      if (access.writes && cell.unordered != 0) {
+        read_sets_.forEach(cell.unordered, [&](const ReadSets::Node& node) {
+          forEachLane(node.lanes, [&](unsigned by) { isSettled({node.event, by}, cell, write); });
+          return true;
+        });
+      }
       if (access.writes && cell.reads != 0) checkAgainstReaders(cell, write);
       candidates_ = nullptr;
     }
@@ -131,7 +137,7 @@ void RaceChecker::meetUnknown(const Range& range, EventId event, bool writes) {
     if ((writes || access.writes) && !both_strong) {
       forEachLane(access.lanes, [&](unsigned lane) { meetUnknownLane(access, lane, range, event, writes); });
     }
-    if (!writes) continue;
+    if (!writes || !isSettledUnknown(access, range, event)) continue;
     const unsigned granule = range.cta->shadow->granule();
     if (access.overwritten.empty()) access.overwritten.resize((access.high - access.low + granule - 1) / granule, false);
     for (std::uint64_t at = std::max(range.address, access.low); at < std::min(range.address + range.bytes, access.high); at += granule) {
@@ -144,6 +150,19 @@ void RaceChecker::meetUnknown(const Range& range, EventId event, bool writes) {
       return !access.overwritten.empty() && std::find(access.overwritten.begin(), access.overwritten.end(), false) == access.overwritten.end();
     });
   }
+}
+
+// Whether an access that may lie under this write need not be compared with what comes behind the write.
+bool RaceChecker::isSettledUnknown(const UnknownAccess& access, const Range& range, EventId event) const {
+  const Event& before = run_.log()[access.event];
+  const Event& after = run_.log()[event];
+  const bool is_compared = !(before.is_strong && after.is_strong) &&
+                           (!access.writes || isOverwriteChecked(before, after, range.address));
+  if (is_compared) return true;
+  const Second write{event, lowestLane(range.lanes), range.address, ptx::Space::kShared, range.cta->rank};
+  bool is_behind = true;
+  forEachLane(access.lanes, [&](unsigned lane) { is_behind = is_behind && isBehind({access.event, lane}, write); });
+  return is_behind;
 }
 
 void RaceChecker::meetUnknownLane(const UnknownAccess& access, unsigned lane, const Range& range, EventId event, bool writes) {

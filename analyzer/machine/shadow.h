@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shadow memory: who wrote each cell last, who has read it since, and the same for the contents before.
+// Shadow memory: who wrote each cell last, who has read it since, and the same for the contents before; with earlier
+// writes that the last one is not ordered behind.
 //
 // A cell stands for `granule` bytes, the narrowest access the kernel makes, so that neighbours never share one. It
-// holds four ids; the sets of readers are hash-consed, because a tile is read by the same few warps all over.
+// holds five ids; the sets of readers are hash-consed, because a tile is read by the same few warps all over.
 //
 // The contents before the last write are kept because a race between a read and a refill can be met in either order:
 // only what came before tells whether the reader wanted the old tile (refilled too early) or the new one.
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analyzer/machine/event.h"
@@ -29,11 +31,17 @@ inline constexpr unsigned laneOf(WriteId write) { return write & 31; }
 struct Cell {
   WriteId write = 0;
   ReadSetId reads = 0;
+  ReadSetId unordered = 0;  ///< writes before the last one, over which nobody need be known to have won
   WriteId previous_write = 0;
   ReadSetId previous_reads = 0;
+
+  /// The same accesses count.
+  bool isLike(const Cell& other) const {
+    return write == other.write && reads == other.reads && unordered == other.unordered;
+  }
 };
 
-/// Sets of readers, each owned by one cell. A single reading thread, by far the most frequent set, is its own id;
+/// Sets of readers (and of writers that nothing orders), each owned by one cell. A single reading thread, by far the most frequent set, is its own id;
 /// others are lists from a pool.
 class ReadSets {
  public:
@@ -64,6 +72,27 @@ class ReadSets {
   /// whoever is ordered after the later one is ordered after all.
   ReadSetId add(ReadSetId set, EventId event, LaneMask lanes);
   void release(ReadSetId set);
+  /// Consumes `set`; returns what is left of it when each node keeps only the lanes that keep(node) names.
+  template <typename F>
+  ReadSetId filter(ReadSetId set, F&& keep) {
+    if (set == 0) return 0;
+    if (isSingle(set)) return keep(singleNode(set)) != 0 ? set : 0;
+    ReadSetId first = 0, last = 0;
+    while (set != 0) {
+      const ReadSetId id = std::exchange(set, nodes_[set].next);
+      const LaneMask lanes = nodes_[id].lanes & keep(nodes_[id]);
+      nodes_[id].lanes = lanes;
+      nodes_[id].repeated &= lanes;
+      nodes_[id].next = lanes != 0 ? 0 : free_;
+      if (lanes == 0) {
+        free_ = id;
+      } else {
+        (last == 0 ? first : nodes_[last].next) = id;
+        last = id;
+      }
+    }
+    return first;
+  }
 
  private:
   static constexpr ReadSetId kSingleBit = 0x80000000u;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel:   a store that is made for some sizes only stands between the store of another thread and a read.
+// Kernel:   a store that is made for some sizes only, behind a barrier, stands between the store of another thread and a read.
 // Target:   sm_80
 // Expected verdict: violation
 // Expected finding: missing-barrier
-// Line:     31
+// Line:     34
 // Sizes:    wrong for n <= 0
-// Why:      without the store in between, the read meets that of the other thread, which no barrier orders.
+// Why:      without the barrier and the store in between, the read meets that of the other thread, which nothing orders.
 // wrong-size: n=0
 // right-size: n=8
 #include <cstdint>
@@ -27,6 +27,9 @@ __global__ void k(const float4* in, float* out, int n) {
     __syncthreads();
     out[t] = buf[t ^ 32].x;
     if (t < 32) x[t + 32] = 1.f;
-    if (n > 0) { if (t >= 32 && t < 64) x[t] = 2.f; }
+    if (n > 0) {
+        __syncthreads();
+        if (t >= 32 && t < 64) x[t] = 2.f;
+    }
     if (t >= 32 && t < 64) out[t] += x[t];  // BUG: missing-barrier
 }

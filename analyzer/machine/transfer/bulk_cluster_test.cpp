@@ -62,6 +62,19 @@ TEST(Multicast, HalfFromEachCta) {
   expectClean(run(kReady + kExpectTile + half(0) + half(1) + waitFor(0) + kReadOwn));
 }
 
+TEST(Multicast, IsOverInEachCtaApart) {
+  // CTA 0 knows by its own barrier only that its part of the first copy is over.
+  const std::string two = byThread(0, expect(kTile) + expect(kTile, 1));
+  const auto again = [](const std::string& before) {
+    const std::string second = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [tile], "
+                               "[%in+512], 512, [bar+8], %h1;\n";
+    return byCta(0, byThread(0, multicast(3))) + waitFor(0) + before + byCta(0, byThread(0, "mov.u16 %h1, 3;\n" + second)) +
+           waitFor(0, 1) + kBoth;
+  };
+  EXPECT_THAT(conflictsOf(run(kReady + two + kBoth + again(""))), ElementsAre("bulk -> bulk"));
+  EXPECT_THAT(conflictsOf(run(kReady + two + kBoth + again(kBoth))), IsEmpty());
+}
+
 TEST(Multicast, DestinationThatExpectsNothing) {
   const test::Ran ran =
       run(kReady + byCta(0, byThread(0, expect(kTile) + multicast(3)) + waitFor(0)) + kBoth);
@@ -267,6 +280,19 @@ TEST(AsyncStore, EveryLaneStoresItsBytes) {
   EXPECT_THAT(misusesOf(run(kReady + byCta(1, byThread(0, expect(16))) + byCta(0, own) +
                             byCta(1, waitFor(0)) + kBoth)),
               Contains(Kind::kByteMismatch));
+}
+
+TEST(AsyncStore, TwoLanesMeetInOneWord) {
+  const auto all = [](const std::string& by_lane, const std::string& operation) {
+    return conflictsOf(run(kReady + byCta(1, byThread(0, expect(128))) +
+                           byCta(0, tileOf(1, "%r21") + barrierOf(1, "%r22") + by_lane +
+                                        operation + ".shared::cluster.mbarrier::complete_tx::bytes" +
+                                        (operation == "red.async" ? ".add" : "") + ".u32 [%r21], %r1, [%r22];\n") +
+                           byCta(1, waitFor(0)) + kBoth));
+  };
+  EXPECT_THAT(all("", "st.async"), ElementsAre("st.async -> st.async"));
+  EXPECT_THAT(all("shl.b32 %r23, %lane, 2;\nadd.u32 %r21, %r21, %r23;\n", "st.async"), IsEmpty());
+  EXPECT_THAT(all("", "red.async"), IsEmpty()) << "sums may meet";
 }
 
 TEST(AsyncStore, BarrierLiesBesideTheDestination) {

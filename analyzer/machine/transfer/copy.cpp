@@ -7,6 +7,8 @@ namespace handoff::machine {
 
 namespace {
 
+constexpr std::uint32_t kDestination = 0, kSource = 1, kSize = 2, kOption = 3;
+
 /// The operand after cp-size: a byte count, or a predicate that says to ignore the source.
 bool isPredicate(const Program& program, const Op& op, std::uint32_t operand) {
   const ptx::Operand& o = program.instruction(op).operands[operand];
@@ -14,11 +16,21 @@ bool isPredicate(const Program& program, const Op& op, std::uint32_t operand) {
   return program.function.registers[static_cast<std::uint32_t>(o.reg)].type == ptx::Type::kPred;
 }
 
+// Copies with equal keys put equal bytes where they overlap: same distance of source and destination, same size of the
+// source, or zeros. 0: not known.
+std::uint64_t contentKey(unsigned lane, const Lanes& sources, const Lanes& destinations, const Lanes* source_sizes,
+                         LaneMask ignored) {
+  if (source_sizes != nullptr && !source_sizes->isKnown(lane)) return 0;
+  const std::uint64_t size = source_sizes != nullptr ? source_sizes->word[lane] & 0xff : 0xff;
+  if (size == 0 || (ignored & laneBit(lane)) != 0) return kZeros;
+  if (!sources.isKnown(lane)) return 0;
+  return ((sources.word[lane] - destinations.word[lane]) & 0x00ff'ffff'ffff'ffff) | (size << 56);
+}
+
 }  // namespace
 
 void Executor::operator()(const ptx::CpAsync&, const Step& step) {
   const Op& op = step.op;
-  constexpr std::uint32_t kDestination = 0, kSource = 1, kSize = 2, kOption = 3;
   if (op.arg_count <= kSize) return notModelled(step);
   const auto size = uniformValue(step.warp, arg(op, kSize), step.lanes);
   const bool is_valid_size = size && (*size == 16 || (!op.decoded->has("cg") && (*size == 4 || *size == 8)));
@@ -37,6 +49,7 @@ void Executor::operator()(const ptx::CpAsync&, const Step& step) {
       });
     } else {
       source_sizes = &option;
+      noteSourceSizes(step, static_cast<std::uint32_t>(*size));
     }
   }
   const auto parts = resolve(step, arg(op, kDestination), ptx::Space::kShared);
@@ -46,14 +59,38 @@ void Executor::operator()(const ptx::CpAsync&, const Step& step) {
   }
 }
 
-// Copies with equal keys put equal bytes where they overlap: same distance of source and destination, same size of the
-// source. 0: not known.
-std::uint64_t Executor::contentKey(unsigned lane, const Lanes& sources, const Lanes& destinations,
-                                   const Lanes* source_sizes, LaneMask ignored) const {
-  if (!sources.isKnown(lane) || (source_sizes != nullptr && !source_sizes->isKnown(lane))) return 0;
-  const std::uint64_t size = source_sizes != nullptr ? source_sizes->word[lane] & 0xff : 0xff;
-  const std::uint64_t zeroed = (ignored >> lane) & 1;
-  return ((sources.word[lane] - destinations.word[lane]) & 0x00ff'ffff'ffff'ffff) ^ (size << 56) ^ (zeroed << 55);
+// What of the copy's source depends on inputs: which copies bring the same bytes may depend on that.
+void Executor::noteCopyTerms(const Step& step, EventId event, const Lanes* source_sizes, LaneMask lanes) {
+  if (path_ == nullptr) return;
+  const Arg& source = arg(step.op, kSource);
+  CopyTerms terms{.source = termAt(step.warp, source.slot), .offset = source.offset};
+  if (source_sizes != nullptr) terms.size = termAt(step.warp, arg(step.op, kOption).slot);
+  if (step.op.arg_count > kOption && isPredicate(program_, step.op, kOption)) {
+    const Slot option = arg(step.op, kOption).slot;
+    terms.ignored = termAt(step.warp, option);
+    forEachLane(lanes, [&](unsigned lane) { terms.ignored_lanes |= (value(step.warp, option).word[lane] & 1) != 0 ? laneBit(lane) : 0; });
+  }
+  const bool is_concrete = terms.source == symbolic::kConcrete && terms.size == symbolic::kConcrete && terms.ignored == symbolic::kConcrete;
+  if (!is_concrete) races_.noteTerms(event, terms);
+}
+
+// That no lane's source is larger than its copy is a decision.
+void Executor::noteSourceSizes(const Step& step, std::uint32_t size) {
+  const Arg& option = arg(step.op, kOption);
+  const Lanes& words = value(step.warp, option.slot);
+  const LaneMask known = step.lanes & ~words.unknown;
+  const symbolic::TermId term = path_ == nullptr ? symbolic::kConcrete : termAt(step.warp, option.slot);
+  if (term == symbolic::kConcrete || known == 0) return;
+  symbolic::Terms& terms = path_->terms();
+  const symbolic::TermId asked = terms.resize(terms.ofLanes(term, known), 32);
+  const symbolic::TermId over = terms.less(terms.constant(size, 32), asked, /*is_signed=*/false);
+  symbolic::TermId any = terms.constant(0, 1);
+  bool is_over = false;
+  forEachLane(known, [&](unsigned lane) {
+    any = terms.bitOr(any, terms.ofLane(over, lane));
+    is_over |= (words.word[lane] & 0xffffffff) > size;
+  });
+  path_->add({.condition = any, .lanes = 1, .truth = is_over ? 1u : 0u, .instr = step.op.instr});
 }
 
 void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes, const Lanes& destinations,
@@ -72,6 +109,7 @@ void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes
   });
   if (differs) outcome_.log.setGroups(event, by_lane);
   outcome_.log.setSources(event, from, keys);
+  noteCopyTerms(step, event, source_sizes, lanes);
   groups.noteCopy(lanes);
   forEachLane(lanes, [&](unsigned lane) {
     std::uint32_t source_bytes = size;
@@ -106,10 +144,16 @@ void Executor::copyLane(const Step& step, EventId event, unsigned lane, std::uin
   if (cta == nullptr) return;
   destination = withinCta(destination);
   const WriteId before = cta->shadow->at(destination - kSharedBase).write;
-  if (before != 0 && eventOf(before) == event &&
-      outcome_.log.contentKeyOf(event, laneOf(before)) != outcome_.log.contentKeyOf(event, lane)) {
-    addMisuse(step, {.kind = Misuse::Kind::kDuplicateDestination, .event = event,
-                     .lanes = laneBit(lane) | laneBit(laneOf(before)), .address = destination, .value = size});
+  if (before != 0 && eventOf(before) == event) {
+    const std::uint64_t key = outcome_.log.contentKeyOf(event, lane), other = outcome_.log.contentKeyOf(event, laneOf(before));
+    if (key != other) {
+      addMisuse(step, {.kind = Misuse::Kind::kDuplicateDestination, .event = event,
+                       .lanes = laneBit(lane) | laneBit(laneOf(before)), .address = destination, .value = size});
+    } else if (key == 0) {
+      addLimit("lanes copy to one place from sources that depend on data that is not known before the launch", step.op.instr);
+    } else {
+      races_.decideSameContent({event, laneOf(before)}, {event, lane});
+    }
   }
   checkBarrierBytes(step, *cta, destination, size, laneBit(lane));
   races_.writeShared({cta, destination, size, laneBit(lane)}, event);

@@ -12,6 +12,12 @@
 
 namespace handoff::machine {
 
+namespace {
+
+constexpr std::uint32_t kObjectBytes = 8;
+
+}  // namespace
+
 // Names the object, or says why it cannot be one. Only arrivals and transactions may name another CTA's.
 std::optional<Executor::Named> Executor::nameMbarrier(const Step& step, std::uint64_t address, LaneMask lanes) {
   Cta* const cta = checkSharedRange(step, address, 8, lanes);
@@ -87,6 +93,7 @@ void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes
                      .value = object.isIdle(), .other = object.initEvent()});
   }
   object.init(static_cast<std::uint32_t>(*count), event);
+  races_.writeShared({named.cta, named.address, kObjectBytes, lanes}, event);
   if (options_.trace != nullptr)
     options_.trace->objects.push_back({object.actor(), reported(named), static_cast<std::uint32_t>(*count)});
   step.warp.clock.learn(lanes, object.initActor(), object.lives());
@@ -259,7 +266,7 @@ void Executor::operator()(const ptx::Mbarrier& effect, const Step& step) {
       case ptx::MbarrierOp::kInit: return initMbarrier(step, named, lanes);
       case ptx::MbarrierOp::kInval:
         // Who may invalidate when is a matter of the object's owner; libcu++ counts references for it.
-        log(step, EventKind::kMbarrierInval, lanes);
+        races_.writeShared({named.cta, named.address, kObjectBytes, lanes}, log(step, EventKind::kMbarrierInval, lanes));
         if (const auto it = named.cta->mbarriers.find(named.address); it != named.cta->mbarriers.end()) it->second.invalidate();
         return;
       case ptx::MbarrierOp::kExpectTx:

@@ -133,6 +133,18 @@ TEST(MbarrierLife, SecondInitWithoutInvalIsAMisuse) {
               ElementsAre(Misuse::Kind::kReinitialized));
 }
 
+TEST(MbarrierLife, SecondInitOfAnIdleOneDoesNotHideThatOfABusyOne) {
+  const test::Ran ran = test::run("mov.u32 %r1, 0;\nLOOP:\nsetp.eq.u32 %p2, %r1, 2;\n@%p2 mbarrier.arrive.shared.b64 _, [bar];\n"
+                                  "mbarrier.init.shared.b64 [bar], 2;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p3, %r1, 4;\n"
+                                  "@%p3 bra LOOP;\n",
+                                  {.block = {1, 1, 1}});
+  std::vector<std::uint64_t> idle;
+  for (const Misuse& misuse : ran.outcome.misuses) {
+    if (misuse.kind == Misuse::Kind::kReinitialized) idle.push_back(misuse.value);
+  }
+  EXPECT_THAT(idle, ElementsAre(1u, 0u));
+}
+
 TEST(MbarrierLife, InvalThenInitIsASecondLife) {
   expectClean(run64(init(64) + kArrive + wait(0) + kSync +
                     "@%p1 mbarrier.inval.shared.b64 [bar];\n@%p1 mbarrier.init.shared.b64 [bar], " + "64;\n" +
