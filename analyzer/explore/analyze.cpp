@@ -13,6 +13,7 @@
 #include "analyzer/explore/hazards.h"
 #include "analyzer/explore/paths.h"
 #include "analyzer/explore/pictures.h"
+#include "analyzer/explore/pointer_use.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/explore/source_text.h"
@@ -108,6 +109,7 @@ class KernelAnalysis {
   void runScenario(const machine::Program& program, Scenario scenario) {
     report_.launches.push_back(scenario.text);
     for (const Limit& assumption : scenario.assumptions) addLimit(assumption);
+    for (const machine::Program::Limit& use : pointerUses(program, scenario)) addLimit({use.reason, positionOf(program, unit_.file, use.instr)});
     own_assumptions_ = report_.limits;
     earlier_quantities_ = report_.holds_for;
     was_stopped_ = false;
