@@ -13,6 +13,7 @@
 #include "analyzer/explore/hazards.h"
 #include "analyzer/explore/paths.h"
 #include "analyzer/explore/pictures.h"
+#include "analyzer/explore/pointer_use.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/explore/source_text.h"
@@ -108,6 +109,7 @@ class KernelAnalysis {
   void runScenario(const machine::Program& program, Scenario scenario) {
     report_.launches.push_back(scenario.text);
     for (const Limit& assumption : scenario.assumptions) addLimit(assumption);
+    for (const machine::Program::Limit& use : pointerUses(program, scenario)) addLimit({use.reason, positionOf(program, unit_.file, use.instr)});
     own_assumptions_ = report_.limits;
     earlier_quantities_ = report_.holds_for;
     was_stopped_ = false;
@@ -158,10 +160,11 @@ class KernelAnalysis {
     report_.holds_for = earlier_quantities_;
     is_other_launch_ = is_own_complete;
     is_aside_ = true;
+    has_other_defect_ = false;
     const std::size_t findings_before = report_.findings.size();
     const bool is_complete = explorePaths(program, freed(scenario));
     is_other_launch_ = is_aside_ = false;
-    const bool is_proof = is_complete && report_.findings.size() == findings_before;
+    const bool is_proof = is_complete && !has_other_defect_ && report_.findings.size() == findings_before;
     if (is_proof) {
       report_.limits = own_assumptions_;
       return;
@@ -253,14 +256,7 @@ class KernelAnalysis {
         addLimit({"whether two accesses meet here depends on data that is not known before the launch",
                   positionOf(program, unit_.file, diagnosis.primary_instr)});
       }
-      auto key = std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr);
-      if (const auto [known, is_new] = seen_.try_emplace(std::move(key), Seen{report_.findings.size(), outcome.steps}); !is_new) {
-        if (!is_other_launch_) preferShorter(known->second, diagnosis, outcome.steps);
-        continue;
-      }
-      diagnosis.finding.is_for_other_launches = is_other_launch_;
-      report_.findings.push_back(diagnosis.finding);
-      to_repair_.push_back({std::move(diagnosis), inputs_.size()});
+      keep(std::move(diagnosis), outcome.steps);
     }
     if (!first_launch_) {
       first_launch_ = scenario.launch;
@@ -271,6 +267,38 @@ class KernelAnalysis {
     return {is_assumed, outcome.assumed_by_thread};
   }
 
+  // What the file's launches show and what only others show is kept apart: one must not stand for the other.
+  void keep(Diagnosis diagnosis, std::uint64_t steps) {
+    const auto keyFor = [&](bool is_other) {
+      return std::tuple(diagnosis.finding.rule, diagnosis.primary_instr, diagnosis.secondary_instr, is_other);
+    };
+    const auto own = seen_.find(keyFor(false)), other = seen_.find(keyFor(true));
+    const auto isWorseThan = [&](const Seen& seen) { return diagnosis.finding.severity < report_.findings[seen.index].severity; };
+    if (is_other_launch_) {
+      // The launch's own finding says it already.
+      if (own != seen_.end() && !isWorseThan(own->second)) return;
+      has_other_defect_ = true;
+      if (other != seen_.end()) return;
+    } else if (own != seen_.end()) {
+      return preferShorter(own->second, diagnosis, steps);
+    } else if (other != seen_.end() && diagnosis.finding.severity <= report_.findings[other->second.index].severity) {
+      // An earlier launch of the file left it to others; this one is such another.
+      const std::size_t index = other->second.index;
+      seen_.erase(other);
+      seen_.emplace(keyFor(false), Seen{index, steps});
+      return replace(index, std::move(diagnosis));
+    }
+    diagnosis.finding.is_for_other_launches = is_other_launch_;
+    seen_.emplace(keyFor(is_other_launch_), Seen{report_.findings.size(), steps});
+    report_.findings.push_back(diagnosis.finding);
+    to_repair_.push_back({std::move(diagnosis), inputs_.size()});
+  }
+
+  void replace(std::size_t index, Diagnosis diagnosis) {
+    report_.findings[index] = diagnosis.finding;
+    to_repair_[index] = {std::move(diagnosis), inputs_.size()};
+  }
+
   // Alignment and sizes of what lies in global memory are for the caller to see to: inputs that no launch has say nothing.
   static bool isContract(const machine::Misuse& misuse) {
     using Kind = machine::Misuse::Kind;
@@ -279,11 +307,10 @@ class KernelAnalysis {
 
   // The witness with the fewest instructions is the easiest to follow.
   void preferShorter(Seen& seen, Diagnosis& diagnosis, std::uint64_t steps) {
-    Finding& known = report_.findings[seen.index];
+    const Finding& known = report_.findings[seen.index];
     if (diagnosis.finding.severity > known.severity || (diagnosis.finding.severity == known.severity && steps >= seen.steps)) return;
-    known = diagnosis.finding;
     seen.steps = steps;
-    to_repair_[seen.index] = {std::move(diagnosis), inputs_.size()};
+    replace(seen.index, std::move(diagnosis));
   }
 
   // A repair has to hold under the inputs that show a finding, and under as many others as a try can run: the shortest.
@@ -383,8 +410,16 @@ class KernelAnalysis {
                             std::find(std::begin(kCauses), std::end(kCauses), finding.rule) != std::end(kCauses);
       return finding.severity == Severity::kError && is_cause;
     };
-    const bool has_cause = std::any_of(report_.findings.begin(), report_.findings.end(), isCause);
-    if (has_cause) std::erase_if(report_.findings, [](const Finding& finding) { return finding.may_follow; });
+    bool has_own_cause = false, has_cause = false;
+    for (const Finding& finding : report_.findings) {
+      if (!isCause(finding)) continue;
+      has_cause = true;
+      has_own_cause |= !finding.is_for_other_launches;
+    }
+    // What other launches bring about is no reason for what the file's own show.
+    std::erase_if(report_.findings, [&](const Finding& finding) {
+      return finding.may_follow && (finding.is_for_other_launches ? has_cause : has_own_cause);
+    });
   }
 
   bool isViolated() const {
@@ -415,11 +450,13 @@ class KernelAnalysis {
   std::map<std::uint64_t, std::uint64_t> first_boxes_;  ///< what its run assumed of tensor maps
   std::vector<Limit> own_assumptions_;      ///< of the scenario, and limits of those before it
   std::vector<std::string> earlier_quantities_;  ///< of the scenarios before it
+  bool has_other_defect_ = false;           ///< the launch at hand was explored for other values, and these show more
   bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false;
   unsigned mixed_paths_ = 0;
   std::optional<Repairer> repairer_;
   std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings
-  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, Seen> seen_;  ///< by rule and both instructions
+  /// By rule, both instructions, and whether only other launches than the file's show it.
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, bool>, Seen> seen_;
 };
 
 /// Kernels that the source declares and the PTX lacks.

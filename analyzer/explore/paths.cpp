@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generational search over the decisions of runs.
+// Generational search over the decisions of runs: the runs, and their loops.
 #include "analyzer/explore/paths.h"
 
 #include <sys/resource.h>
@@ -20,10 +20,6 @@ namespace {
 /// Sizes and indices are taken to stay below these (docs/soundness.md, assumption on sizes).
 constexpr std::uint64_t kMaxSize = (1ull << 30) - 1, kMaxWideSize = (1ull << 40) - 1;
 constexpr std::uint64_t kMaxBlocks = (1ull << 24) - 1, kMaxBlocksYZ = 65535;
-/// Without a period, a loop is turned this often.
-constexpr unsigned kMaxTurnsWithoutPeriod = 64;
-/// An operand that depends on the inputs is tried with so many values.
-constexpr unsigned kMaxOperandValues = 4, kMaxOperandNodes = 32;
 constexpr std::size_t kMaxPeriods = 256;
 /// Each is a run and a proof; for all paths together.
 constexpr unsigned kMaxAttempts = 32;
@@ -92,7 +88,7 @@ Scenario Paths::scenarioFor(const symbolic::Model& inputs) const {
 // The assumed sizes, and the next and the last block with them: what a place in global memory brings about (alignment,
 // hazards of a source) no decision shows.
 void Paths::addRoots() {
-  queue_.push_back({base_, 0, false});
+  queue_.push_back({base_});
   symbolic::Model next = base_, last = base_;
   for (unsigned d = 0; d < 3; ++d) {
     if (block_symbols_[d] == symbolic::kConcrete) continue;
@@ -102,8 +98,8 @@ void Paths::addRoots() {
     last[index] = std::min<std::uint64_t>(std::max<std::uint64_t>(clusters, 1) - 1, terms_.symbols()[index].high);
   }
   if (!program_.addresses_depend_on_block) return;
-  if (next != base_) queue_.push_back({next, 0, true});
-  if (last != base_ && last != next && program_.depends_on_block) queue_.push_back({last, 0, true});
+  if (next != base_) queue_.push_back({next, true});
+  if (last != base_ && last != next && program_.depends_on_block) queue_.push_back({last, true});
 }
 
 TermId Paths::atFirstTurn(TermId term) {
@@ -155,7 +151,7 @@ void Paths::explore() {
         if (const auto obstacle = closer_.proveWayIn(*loop, log)) addLimit("the loop was not closed: " + obstacle->reason, obstacle->instr);
       }
     }
-    if (log.returned.empty() && !closeLoops(node, log)) open_loop_ = openLoopReason(log);
+    if (log.returned.empty() && hasNew(node, log) && !closeLoops(node, log)) open_loop_ = openLoopReason(log);
     for (const PathLog::Applied& applied : log.applied) {
       const bool has_returned = std::any_of(log.returned.begin(), log.returned.end(), [&](const auto& r) { return r.closure == applied.closure; });
       if (has_returned) continue;
@@ -274,222 +270,6 @@ std::string Paths::openLoopReason(const PathLog& log) const {
     reason = differing.empty() ? "registers differ" : differing + " does not repeat";
   }
   return reason;
-}
-
-void Paths::expand(const Node& node, const PathLog& log) {
-  std::size_t end = log.decisions.size();
-  for (const PathLog::Returned& returned : log.returned) end = std::min(end, returned.decisions);
-  const Solver::Scope scope(solver_);
-  std::size_t index = 0;  // among the decisions that matter
-  for (std::size_t d = 0; d < end; ++d) {
-    const Decision& decision = log.decisions[d];
-    if (decision.kind == Decision::Kind::kAccess) {
-      if (decision.leaves_loop) {
-        addLimit("how often a thread turns this loop of reads depends on the inputs: the longest that was run stands for all", decision.instr);
-      }
-      continue;
-    }
-    if (isOutOfBudget()) return;
-    if (index >= node.bound) turnRound(decision, index, log);
-    for (const Condition& condition : conditionsOf(terms_, decision)) {
-      const TermId term = atFirstTurn(condition.predicate);
-      if (!terms_.isConstant(term)) solver_.assume(term, condition.holds);
-    }
-    ++index;
-  }
-  addAccesses(log, end);
-}
-
-// The conditions of accesses that a run made, or of those that it did not, in their order.
-std::vector<Paths::Wanted> Paths::accessesOf(const PathLog& log, std::size_t end, bool made) {
-  std::vector<Wanted> found;
-  std::set<TermId> known;
-  for (std::size_t d = 0; d < end; ++d) {
-    const Decision& access = log.decisions[d];
-    if (access.kind != Decision::Kind::kAccess) continue;
-    for (const Condition& condition : conditionsOf(terms_, access)) {
-      if ((condition.holds == access.wants) != made) continue;
-      const TermId term = atFirstTurn(condition.predicate);
-      const TermId wanted = access.wants ? term : terms_.bitNot(term);
-      if (!terms_.isConstant(wanted) && known.insert(wanted).second) found.push_back({wanted, access.instr});
-    }
-  }
-  return found;
-}
-
-// A run with an access covers one without it that is alike in all else. So each path is run with all accesses that can
-// be made on it.
-void Paths::addAccesses(const PathLog& log, std::size_t end) {
-  std::vector<Wanted> missing = accessesOf(log, end, /*made=*/false);
-  if (missing.empty() || addRunWithAll(missing)) return;
-  while (!missing.empty() && !isOutOfBudget()) missing = addRunWithSome(missing);
-}
-
-void Paths::checkMade(const Node& node, const PathLog& log) {
-  if (node.wanted.empty()) return;
-  const std::vector<Wanted> made = accessesOf(log, log.decisions.size(), /*made=*/true);
-  for (const Wanted& wanted : node.wanted) {
-    const auto isIt = [&](const Wanted& other) { return other.condition == wanted.condition; };
-    if (std::none_of(made.begin(), made.end(), isIt)) addLimit("an access that some sizes make was in no run", wanted.instr);
-  }
-}
-
-bool Paths::addRunWithAll(const std::vector<Wanted>& wanted) {
-  const Solver::Scope together(solver_);
-  for (const Wanted& access : wanted) solver_.assume(access.condition);
-  if (solver_.isFeasible() != Answer::kYes) return false;
-  queue_.push_back({inputsOfModel(), 0, true, wanted});
-  return true;
-}
-
-// A run that makes as many of these accesses as go together, in their order; returns the others.
-std::vector<Paths::Wanted> Paths::addRunWithSome(const std::vector<Wanted>& wanted) {
-  const Solver::Scope together(solver_);
-  std::vector<Wanted> left, chosen;
-  for (const Wanted& access : wanted) {
-    const Answer answer = feasibleWith(access.condition);
-    if (answer == Answer::kYes) {
-      solver_.assume(access.condition);
-      chosen.push_back(access);
-    } else if (answer == Answer::kUnknown) {
-      addLimit("it could not be decided in time whether inputs exist that make this access", access.instr);
-    } else {
-      left.push_back(access);
-    }
-  }
-  if (chosen.empty()) return {};  // none of them can be made on this path
-  if (solver_.isFeasible() == Answer::kYes) {
-    queue_.push_back({inputsOfModel(), 0, true, chosen});
-  } else {
-    addLimit("inputs that make an access exist, but were not found in time", chosen.front().instr);
-  }
-  return left;
-}
-
-Answer Paths::feasibleWith(TermId predicate) {
-  const Solver::Scope with(solver_);
-  solver_.assume(predicate);
-  return solver_.isFeasible();
-}
-
-void Paths::turnRound(const Decision& decision, std::size_t index, const PathLog& log) {
-  std::vector<Condition> conditions = conditionsOf(terms_, decision);
-  for (Condition& condition : conditions) condition.predicate = atFirstTurn(condition.predicate);
-  std::erase_if(conditions, [&](const Condition& c) { return terms_.isConstant(c.predicate); });
-  if (conditions.empty()) return;
-  const auto attempt = [&](auto&& assume) {
-    const Solver::Scope other(solver_);
-    assume();
-    const Answer answer = solver_.isFeasible();
-    bool is_new = answer == Answer::kYes;
-    if (answer == Answer::kUnknown) {
-      addLimit("it could not be decided in time whether inputs exist that decide otherwise", decision.instr);
-    }
-    if (is_new && decision.leaves_loop && turned_[decision.instr]++ >= kMaxTurnsWithoutPeriod) {
-      is_new = false;
-      addLimit("the loop has no period within " + std::to_string(kMaxTurnsWithoutPeriod) + " turns" + (open_loop_.empty() ? "" : ": " + open_loop_),
-               decision.instr);
-    }
-    if (is_new) addNode(decision, index, log);
-  };
-  if (decision.kind == Decision::Kind::kValue) return turnOperand(decision, conditions, index, log);
-  if (conditions.size() == 1) {
-    attempt([&] { solver_.assume(conditions.front().predicate, !conditions.front().holds); });
-    return;
-  }
-  addLimit("threads may take different sides here: all of them, none, and a mix were run", decision.instr);
-  // Lanes may differ: all of them one way, all the other way, and the first and the last apart.
-  const auto allHold = [&](bool wanted) { return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) { return c.holds == wanted; }); };
-  for (const bool wanted : {true, false}) {
-    if (allHold(wanted)) continue;
-    attempt([&] {
-      for (const Condition& c : conditions) solver_.assume(c.predicate, wanted);
-    });
-  }
-  if (!allHold(true) && !allHold(false)) return;
-  attempt([&] { solver_.assume(terms_.equal(conditions.front().predicate, conditions.back().predicate), false); });
-}
-
-// An operand: any other value in some lane, one after the other.
-void Paths::turnOperand(const Decision& decision, std::vector<Condition> values, std::size_t index, const PathLog& log) {
-  const Solver::Scope others(solver_);
-  for (unsigned tried = 0; tried <= kMaxOperandValues; ++tried) {
-    TermId all = terms_.constant(1, 1);
-    for (const Condition& c : values) all = terms_.bitAnd(all, c.holds ? c.predicate : terms_.bitNot(c.predicate));
-    solver_.assume(all, false);
-    const Answer answer = solver_.isFeasible();
-    if (answer == Answer::kNo) return;
-    if (answer == Answer::kUnknown) return addLimit("it could not be decided in time whether inputs exist that decide otherwise", decision.instr);
-    if (tried == kMaxOperandValues || turned_[decision.instr]++ >= kMaxOperandNodes) {
-      return addLimit("an operand depends on the inputs; not all of its values were run", decision.instr);
-    }
-    if (!addNode(decision, index, log)) return;
-    // The next one has to differ from this one, too.
-    symbolic::Model model = queue_.back().inputs;
-    model.resize(terms_.symbols().size(), 0);
-    for (Condition& c : values) {
-      const symbolic::Term term = terms_[c.predicate];
-      if (term.op == symbolic::TermOp::kEqual && terms_.isConstant(term.b)) {
-        c = {terms_.equal(term.a, terms_.constant(terms_.evaluate(term.a, 0, model), terms_[term.a].width)), true};
-      } else {
-        c.holds = terms_.evaluate(c.predicate, 0, model) != 0;
-      }
-    }
-  }
-}
-
-// Among the inputs that take the other side: those near the assumed sizes, with as many accesses as can be.
-void Paths::prefer(const Decision& decision, const PathLog& log) {
-  const std::vector<TermId> asked = terms_.symbolsOf(decision.condition);
-  const auto keepIfFeasible = [&](TermId predicate) {
-    const bool is_feasible = feasibleWith(predicate) == Answer::kYes;
-    if (is_feasible) solver_.assume(predicate);
-    return is_feasible;
-  };
-  for (std::size_t i = 0; i < base_.size(); ++i) {
-    const symbolic::Symbol& symbol = terms_.symbols()[i];
-    const TermId term = i < integer_symbols_.size() ? integer_symbols_[i].first
-                                                    : *std::find_if(block_symbols_.begin(), block_symbols_.end(), [&](TermId s) { return s != 0 && terms_[s].value == i; });
-    const TermId base = terms_.constant(base_[i], symbol.width);
-    const bool is_asked = std::find(asked.begin(), asked.end(), term) != asked.end();
-    if (!is_asked && keepIfFeasible(terms_.equal(term, base))) continue;
-    // Near the assumed size, or else small.
-    const TermId above = terms_.bitNot(terms_.less(term, terms_.constant(base_[i] / 2, symbol.width), false));
-    const TermId below = terms_.less(term, terms_.constant(2 * base_[i] + 8, symbol.width), false);
-    if (base_[i] > 16 && keepIfFeasible(terms_.bitAnd(above, below))) continue;
-    for (std::uint64_t most = 2 * base_[i] + 8; most < symbol.high; most *= 4) {
-      if (keepIfFeasible(terms_.less(term, terms_.constant(most, symbol.width), false))) break;
-    }
-  }
-  constexpr std::size_t kMaxAccessConditions = 64;
-  std::size_t tried = 0;
-  TermId all = terms_.constant(1, 1);
-  for (const Decision& access : log.decisions) {
-    if (access.kind != Decision::Kind::kAccess || ++tried > kMaxAccessConditions) continue;
-    machine::forEachLane(access.lanes, [&](unsigned lane) {
-      const TermId term = atFirstTurn(terms_.ofLane(access.condition, lane));
-      all = terms_.bitAnd(all, access.wants ? term : terms_.bitNot(term));
-    });
-  }
-  if (!terms_.isConstant(all)) keepIfFeasible(all);
-}
-
-bool Paths::addNode(const Decision& decision, std::size_t index, const PathLog& log) {
-  const Solver::Scope preferences(solver_);  // of these inputs alone
-  prefer(decision, log);
-  if (solver_.isFeasible() != Answer::kYes) {
-    addLimit("inputs that decide otherwise exist, but were not found in time", decision.instr);
-    return false;
-  }
-  queue_.push_back({inputsOfModel(), index + 1, false});
-  return true;
-}
-
-// Without the symbols that count turns. prefer() has named all others.
-symbolic::Model Paths::inputsOfModel() const {
-  symbolic::Model inputs = solver_.model();
-  inputs.resize(base_.size());
-  return inputs;
 }
 
 }  // namespace handoff::explore

@@ -50,11 +50,24 @@ class Paths {
     std::uint32_t instr = 0;
     friend auto operator<=>(const Wanted&, const Wanted&) = default;
   };
+  /// A decision, whichever way it goes: kind, condition, lanes, and of an access its instruction.
+  using Key = std::tuple<machine::Decision::Kind, symbolic::TermId, machine::LaneMask, std::uint32_t>;
+  using Keys = std::set<Key>;
   struct Node {
     symbolic::Model inputs;
-    std::size_t bound = 0;     ///< decisions before this one are not turned round
-    bool is_final = false;     ///< nor any other
-    std::vector<Wanted> wanted{}; ///< accesses that it is there for
+    bool is_final = false;                     ///< no decision is turned round
+    std::vector<Wanted> wanted{};              ///< accesses that it is there for
+    std::optional<machine::Decision> turned{}; ///< what it decides otherwise than the run that it comes from
+    bool may_miss_it = false;                  ///< that lies behind an access, which other inputs may leave out
+    std::shared_ptr<const Keys> known{};       ///< decided on the way there: not turned round again
+    std::shared_ptr<const Keys> inherited{};   ///< decided in the run that it adds accesses to: turned round from there
+  };
+  /// A decision in a run, and what the run had decided up to it.
+  struct Place {
+    const Node& node;
+    const machine::PathLog& log;
+    const Keys& passed;
+    std::size_t decisions = 0;
   };
 
   void addSymbols();
@@ -72,16 +85,22 @@ class Paths {
   std::unique_ptr<machine::PathLog> runWith(const symbolic::Model& inputs, const std::vector<const machine::Closure*>& closures);
   std::optional<symbolic::Model> longerInputs(const ClosedLoop& loop, const machine::PathLog& log);
   void expand(const Node& node, const machine::PathLog& log);
-  void turnRound(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
-  void turnOperand(const machine::Decision& decision, std::vector<Condition> values, std::size_t index, const machine::PathLog& log);
-  void addAccesses(const machine::PathLog& log, std::size_t end);
-  std::vector<Wanted> accessesOf(const machine::PathLog& log, std::size_t end, bool made);
+  void turnRound(const machine::Decision& decision, const Place& place);
+  void turnOperand(const machine::Decision& decision, std::vector<Condition> values, const Place& place);
+  void addAccesses(const Place& place);
+  std::vector<Wanted> accessesOf(const machine::PathLog& log, std::size_t end, bool made, const Keys* without = nullptr);
+  Key keyOf(const machine::Decision& decision);
+  bool isKnown(const Node& node, const machine::Decision& decision);
+  bool hasNew(const Node& node, const machine::PathLog& log);
+  void checkMet(const Node& node, const machine::PathLog& log);
+  void keepAccesses(const Place& place);
   void checkMade(const Node& node, const machine::PathLog& log);
-  bool addRunWithAll(const std::vector<Wanted>& wanted);
-  std::vector<Wanted> addRunWithSome(const std::vector<Wanted>& wanted);
+  bool addRunWithAll(const std::vector<Wanted>& wanted, const Place& place);
+  std::vector<Wanted> addRunWithSome(const std::vector<Wanted>& wanted, const Place& place);
+  bool addAccessNode(const std::vector<Wanted>& wanted, const Place& place);
   symbolic::Solver::Answer feasibleWith(symbolic::TermId predicate);
   symbolic::Model inputsOfModel() const;
-  bool addNode(const machine::Decision& decision, std::size_t index, const machine::PathLog& log);
+  bool addNode(const machine::Decision& decision, const Place& place);
   void prefer(const machine::Decision& decision, const machine::PathLog& log);
   void addLimit(std::string reason, std::uint32_t instr);
   std::string openLoopReason(const machine::PathLog& log) const;

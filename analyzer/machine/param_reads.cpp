@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -94,12 +95,54 @@ class PointerWalk {
     switch (alu->op) {
       case AluOp::kMov:
       case AluOp::kCvta: push(1); break;
-      case AluOp::kAdd: push(1); push(2); break;
+      case AluOp::kAdd: {
+        // Of two parameters that are added one at most is a pointer: the other one is an offset, and any number.
+        const Trace first = traceOf(instr, 1), second = traceOf(instr, 2);
+        const bool is_sum = first.is_parameter && second.is_parameter;
+        if (!is_sum || (first.is_address && !second.is_address)) push(1);
+        if (!is_sum || (second.is_address && !first.is_address)) push(2);
+        break;
+      }
       case AluOp::kSub: push(1); break;
       case AluOp::kMad: push(3); break;
       case AluOp::kSelp: push(1); push(2); break;
       default: break;
     }
+  }
+
+  /// What an operand is computed from.
+  struct Trace { bool is_parameter = false, is_address = false; };
+
+  Trace traceOf(const Instruction& user, std::size_t operand) const {
+    Trace trace;
+    std::unordered_set<std::uint32_t> seen;
+    std::vector<std::uint32_t> work;
+    const auto push = [&](const Instruction& instr, std::size_t at) {
+      if (at >= instr.operands.size() || instr.operands[at].kind != Operand::Kind::kRegister) return;
+      const auto reg = static_cast<std::uint32_t>(instr.operands[at].reg);
+      if (seen.insert(reg).second) work.push_back(reg);
+    };
+    push(user, operand);
+    while (!work.empty()) {
+      const auto [first, last] = definitions_.equal_range(work.back());
+      work.pop_back();
+      for (auto it = first; it != last; ++it) {
+        const Instruction& instr = function_.instructions[it->second];
+        if (std::holds_alternative<ptx::Load>(instr.decoded->effect) && instr.decoded->space() == Space::kParam) {
+          const auto place = instr.operands.size() > 1 ? placeOf(instr.operands[1]) : std::nullopt;
+          trace.is_parameter = true;
+          trace.is_address |= place && function_.variables[static_cast<std::uint32_t>(place->first)].is_pointer;
+        }
+        const auto* alu = std::get_if<ptx::Alu>(&instr.decoded->effect);
+        if (alu == nullptr) continue;
+        trace.is_address |= alu->op == AluOp::kCvta;
+        const bool has_base = alu->op == AluOp::kMad, is_sum = alu->op == AluOp::kAdd || alu->op == AluOp::kSelp;
+        if (has_base) push(instr, 3);
+        if (is_sum || alu->op == AluOp::kMov || alu->op == AluOp::kCvta || alu->op == AluOp::kSub) push(instr, 1);
+        if (is_sum) push(instr, 2);
+      }
+    }
+    return trace;
   }
 
   // mad.wide.s32 d, index, size, base: the type names the factors, the base is 64 bits wide.

@@ -56,6 +56,15 @@ TEST(ParamReads, StrideAddedToAPointerByMultiplicationIsNoPointer) {
                           ParamRead{.param = 0, .offset = 8, .size = 8, .is_pointer = false}));
 }
 
+TEST(ParamReads, OffsetAddedToAPointerIsNone) {
+  for (const char* sum : {"add.s64 %d4, %d2, %d3;", "add.s64 %d4, %d3, %d2;"}) {
+    EXPECT_THAT(readsOf(std::string("ld.param.u64 %d1, [p];\ncvta.to.global.u64 %d2, %d1;\nld.param.u64 %d3, [p+8];\n") + sum +
+                        "\ncp.async.ca.shared.global [tile], [%d4], 4;"),
+                ElementsAre(ParamRead{.param = 0, .offset = 0, .size = 8, .is_pointer = true},
+                            ParamRead{.param = 0, .offset = 8, .size = 8, .is_pointer = false}));
+  }
+}
+
 TEST(ParamReads, DeclaredPointerIsOne) {
   EXPECT_THAT(
       readsOf(

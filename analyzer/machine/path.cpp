@@ -35,7 +35,9 @@ void PathLog::add(const Decision& decision) {
     one.truth = (one.truth & one.lanes) != 0 ? 1 : 0;
     one.lanes = 1;
   }
-  const auto key = std::tuple(one.condition, one.lanes, one.truth, static_cast<int>(one.kind));
+  // Accesses in several places may go by one condition, and some of them lie within others.
+  const int place = one.kind == Decision::Kind::kAccess ? 8 + static_cast<int>(one.instr) : static_cast<int>(one.kind);
+  const auto key = std::tuple(one.condition, one.lanes, one.truth, place);
   if (known_.emplace(key, true).second) decisions.push_back(one);
 }
 
