@@ -88,6 +88,10 @@ class Scores {
 
   void finish() {
     if (!isText()) return finishJson();
+    if (all_.total() == 0) {
+      out_ << "no mutants: " << skipped_ << (skipped_ == 1 ? " kernel was" : " kernels were") << " left out\n";
+      return;
+    }
     out_ << "\n" << std::left << std::setw(24) << "operator" << std::right << std::setw(8) << "mutants";
     for (const Fate fate : kFates) out_ << std::setw(11) << mutate::toString(fate);
     out_ << "\n";

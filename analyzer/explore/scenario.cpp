@@ -31,9 +31,14 @@ constexpr machine::Dim3 kAssumedCluster = {2, 1, 1};
 /// Clusters").
 constexpr std::uint32_t kMaxClusterSize = 16;
 
+/// Threads of a block (CUDA C++ Programming Guide, "Compute Capabilities").
+constexpr std::int64_t kMaxThreads = 1024;
+
+/// Of any chip, since PTX for an older one runs on a newer one.
+constexpr std::uint64_t kMostSharedBytes = 227 * 1024;
 /// Shared memory that one CTA may have, in bytes (CUDA C++ Programming Guide, "Compute Capabilities").
 std::uint64_t maxSharedBytes(unsigned sm) {
-  if (sm >= 90 && sm < 120) return 227 * 1024;
+  if (sm >= 90 && sm < 120) return kMostSharedBytes;
   if (sm == 80 || sm == 87) return 163 * 1024;
   return 99 * 1024;
 }
@@ -163,8 +168,17 @@ class Builder {
       return;
     }
     if (isKnown(given_.block)) {
-      for (unsigned d = 0; d < 3; ++d) block[d] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(*given_.block[d], 1, 1024));
-      return;
+      std::int64_t threads = 1;
+      for (unsigned d = 0; d < 3; ++d) {
+        const std::int64_t extent = std::clamp<std::int64_t>(*given_.block[d], 0, kMaxThreads + 1);
+        block[d] = static_cast<std::uint32_t>(extent);
+        threads *= extent;
+      }
+      if (threads >= 1 && threads <= kMaxThreads) return;
+      const auto text = [&](unsigned d) { return std::to_string(*given_.block[d]); };
+      block = {kAssumedBlock, 1, 1};
+      return assume("a block of (" + text(0) + "," + text(1) + "," + text(2) + ") threads cannot be launched: " + dim3Text(block) +
+                    " is assumed");
     }
     if (limits.max_ntid) {
       block = *limits.max_ntid;
@@ -230,12 +244,16 @@ class Builder {
 
   void fixShared() {
     std::uint64_t& bytes = scenario_.launch.dynamic_shared_bytes;
+    const std::uint64_t used = program_.has_dynamic_shared ? program_.dynamic_shared_offset - machine::kSharedBase : 0;
     if (given_.shared) {
       bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(*given_.shared, 0));
-      return;
+      if (used + bytes <= kMostSharedBytes) return;
+      const std::string asked = std::to_string(bytes);
+      bytes = kMostSharedBytes - std::min(used, kMostSharedBytes);
+      return assume("a block with " + asked + " bytes of dynamic shared memory cannot be launched: " + std::to_string(bytes) +
+                    " are assumed");
     }
     if (!program_.has_dynamic_shared) return;
-    const std::uint64_t used = program_.dynamic_shared_offset - machine::kSharedBase;
     const std::uint64_t most = maxSharedBytes(unit_.module.sm);
     bytes = most > used ? most - used : 0;
     assume("no launch fixes the dynamic shared memory: " + std::to_string(bytes) + " bytes are assumed");

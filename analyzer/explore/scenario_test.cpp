@@ -245,6 +245,17 @@ TEST(Analyze, ReadWhoseValueIsStoredIsOne) {
   EXPECT_THAT(reports.at(0).findings, SizeIs(1));
 }
 
+TEST_F(ScenarioTest, LaunchThatNoChipTakesIsNamedAndNotCut) {
+  unit_.launches = {site()};
+  unit_.launches[0].block = {2000, 1, 1};
+  EXPECT_THAT(assumptions(only()), Contains(HasSubstr("a block of (2000,1,1) threads cannot be launched")));
+  unit_.launches[0].block = {0, 1, 1};
+  EXPECT_THAT(assumptions(only()), Contains(HasSubstr("a block of (0,1,1) threads cannot be launched")));
+  unit_.launches[0].block = {1024, 1, 1};
+  unit_.launches[0].dynamic_smem = 300'000;
+  EXPECT_THAT(assumptions(only()), ElementsAre(HasSubstr("300000 bytes of dynamic shared memory cannot be launched")));
+}
+
 TEST(Analyze, BlockThatCannotBeLaunchedIsALimit) {
   EXPECT_EQ(analyzed("bar.sync 0;", launch("block=1024x2")).at(0).verdict, diagnose::Verdict::kBounded);
 }

@@ -175,6 +175,9 @@ Result<std::vector<TranslationUnit>> selectUnits(const std::vector<std::string>&
   std::vector<std::string> files;
   if (inputs.empty() && options.database)
     files = filesOf(*options.database, [](const std::string&) { return true; });
+  // A build that has lost its kernels must not look like one without findings.
+  if (inputs.empty() && options.database && files.empty())
+    return Error{"no CUDA file is in this database", {options.database->path(), 0, 0}};
   for (const std::string& input : inputs) {
     Result<std::vector<std::string>> some = expand(input, options.database.get());
     if (!some) return some.error();

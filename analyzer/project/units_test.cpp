@@ -45,6 +45,11 @@ TEST_F(UnitsTest, WithoutInputAllCudaFilesInTheOrderOfTheDatabase) {
   EXPECT_THAT(select({}), ElementsAre("src/b.cu", "src/a.cu"));
 }
 
+TEST_F(UnitsTest, ABuildWithoutCudaFilesIsAnError) {
+  writeDatabase({{"src/host.cpp", ""}});
+  EXPECT_THAT(select({}), ElementsAre(testing::HasSubstr("no CUDA file is in this database")));
+}
+
 TEST_F(UnitsTest, FoldersAndGlobsSelectFromTheDatabase) {
   writeDatabase({{"src/b.cu", ""}, {"src/deep/c.cu", ""}, {"other/a.cu", ""}});
   workspace_.write("src/not_built.cu", "");
