@@ -125,7 +125,10 @@ class Applier {
 
   bool insert(const Change& change) {
     const bool is_before = change.kind == Change::Kind::kInsertBefore;
-    for (const Copy& copy : statements_.copiesOf(change.at)) {
+    const std::vector<Copy> copies = statements_.copiesOf(change.at);
+    if (copies.empty()) return false;
+    for (const Copy& copy : copies) {
+      if (!is_before && !statements_.endsStatement(change.at, copy)) return false;
       const std::uint32_t place = is_before ? copy.first : copy.last;
       std::vector<Insertion>& list = (is_before ? before_ : after_)[place];
       ptx::Instruction instruction = make(change.opcode, change.operands, place);
@@ -150,7 +153,10 @@ class Applier {
     const std::vector<ptx::Operand>& named = instructions()[change.to].operands;
     if (change.operand >= named.size() || named[change.operand].kind != ptx::Operand::Kind::kAddress) return false;
     const bool is_before = change.kind == Change::Kind::kWaitBefore;
-    for (const Copy& copy : statements_.copiesOf(change.at)) {
+    const std::vector<Copy> copies = statements_.copiesOf(change.at);
+    if (copies.empty()) return false;
+    for (const Copy& copy : copies) {
+      if (!is_before && !statements_.endsStatement(change.at, copy)) return false;
       std::vector<Insertion>& list = is_before ? before_[copy.first] : after_[copy.last];
       const ptx::RegId is_over = freshRegister(ptx::Type::kPred, "%over");
       ptx::Instruction poll = make(change.opcode, {registerOperand(is_over), named[change.operand], EditBuilder::immediate(change.value)}, copy.first);
@@ -215,7 +221,7 @@ class Applier {
   bool move(const Change& change) {
     const std::vector<std::uint32_t> twins = statements_.twinsOf(change.at);
     const std::vector<Copy> places = statements_.copiesOf(change.to);
-    if (twins.size() != places.size()) return false;
+    if (places.empty() || twins.size() != places.size()) return false;
     for (std::size_t i = 0; i < twins.size(); ++i) {
       if (twins[i] >= places[i].first && twins[i] <= places[i].last) return false;
       const bool is_before = change.kind == Change::Kind::kMoveBefore;

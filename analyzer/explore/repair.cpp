@@ -142,8 +142,12 @@ std::vector<std::optional<diagnose::Repair>> Repairer::repairAll(const std::vect
       if (partial[f] != nullptr && findings.size() == 1) continue;  // what is left are notes
       const Result result = check(edit, findings[f]);
       if (result == Result::kClean) {
-        // What leaves no finding repairs them all.
-        std::fill(repairs.begin(), repairs.end(), repairBy(edit, findings[f], result));
+        // What leaves no finding repairs them all; whether a note goes with it is a question of its own.
+        const diagnose::Repair repair = repairBy(edit, findings[f], result);
+        for (std::size_t other = 0; other < findings.size(); ++other) {
+          const bool is_note = findings[other].diagnosis.finding.severity == diagnose::Severity::kNote;
+          if (other == f || !is_note || check(edit, findings[other]) != Result::kFails) repairs[other] = repair;
+        }
         return repairs;
       }
       if (result == Result::kLeavesOthers && !edit.is_bold && partial[f] == nullptr) partial[f] = &edit;

@@ -3,6 +3,7 @@
 #include "analyzer/explore/statement.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <variant>
 
@@ -15,6 +16,14 @@ constexpr std::size_t kMaxWrapped = 2;
 
 bool isControl(const ptx::Effect& effect) {
   return std::holds_alternative<ptx::Branch>(effect) || std::holds_alternative<ptx::BranchIndexed>(effect);
+}
+
+/// Of a jump to a label.
+std::optional<std::uint32_t> targetOf(const ptx::Instruction& instruction) {
+  if (!isControl(instruction.decoded->effect)) return std::nullopt;
+  for (const ptx::Operand& operand : instruction.operands)
+    if (operand.kind == ptx::Operand::Kind::kLabel) return operand.target;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -70,19 +79,46 @@ bool Statements::isOn(std::uint32_t instr, const SourcePos& line, bool with_colu
   });
 }
 
+/// Where it gets its operands ready.
+std::uint32_t Statements::startOf(const Copy& copy) const {
+  std::uint32_t start = copy.first;
+  while (start > 0 && !hasEffect(start - 1)) --start;
+  return start;
+}
+
 // The loop of a wait starts where it gets its operands ready.
 void Statements::includeLoopHead(Copy& copy) const {
   const std::vector<ptx::Instruction>& instructions = program_.function.instructions;
-  std::uint32_t start = copy.first;
-  while (start > 0 && !hasEffect(start - 1)) --start;
+  const std::uint32_t start = startOf(copy);
   for (std::uint32_t i = copy.first; i <= copy.last; ++i) {
-    if (!isControl(instructions[i].decoded->effect)) continue;
-    for (const ptx::Operand& operand : instructions[i].operands) {
-      if (operand.kind == ptx::Operand::Kind::kLabel && operand.target >= start && operand.target < copy.first) {
-        copy.first = operand.target;
-      }
-    }
+    const std::optional<std::uint32_t> target = targetOf(instructions[i]);
+    if (target && *target >= start && *target < copy.first) copy.first = *target;
   }
+}
+
+/// The copy is run in each turn of a loop around it that is more than the copy: it jumps back to before itself, or what
+/// follows it jumps back to it.
+bool Statements::isTurn(const Copy& copy) const {
+  const std::vector<ptx::Instruction>& instructions = program_.function.instructions;
+  const std::uint32_t start = startOf(copy);
+  for (std::uint32_t i = copy.first; i < instructions.size(); ++i) {
+    const std::optional<std::uint32_t> target = targetOf(instructions[i]);
+    if (!target || *target > copy.first) continue;
+    if (i <= copy.last ? *target < start : *target >= start) return true;
+  }
+  return false;
+}
+
+bool Statements::isLoopLine(const SourceFrame& frame) const { return frame.pos.file == file_ && text_.isLoop(frame.pos.line); }
+
+bool Statements::endsStatement(std::uint32_t instr, const Copy& copy) const {
+  const SourceFrame* frame = ownFrame(instr);
+  if (frame == nullptr || !isLoopLine(*frame)) return true;
+  for (std::uint32_t i = copy.first; i <= copy.last; ++i) {
+    const std::optional<std::uint32_t> target = targetOf(program_.function.instructions[i]);
+    if (target && *target >= copy.first && *target <= i) return true;
+  }
+  return false;
 }
 
 std::vector<Copy> Statements::copiesOf(std::uint32_t instr) const {
@@ -91,7 +127,7 @@ std::vector<Copy> Statements::copiesOf(std::uint32_t instr) const {
   std::vector<Copy> copies;
   std::set<std::pair<std::string, ptx::LocId>> seen;  // of the open copy
   bool is_open = false;
-  const bool is_loop = frame->pos.file == file_ && text_.isLoop(frame->pos.line);
+  const bool is_loop = isLoopLine(*frame);
   const auto count = static_cast<std::uint32_t>(program_.function.instructions.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!hasEffect(i)) continue;
@@ -113,6 +149,7 @@ std::vector<Copy> Statements::copiesOf(std::uint32_t instr) const {
   }
   if (copies.empty()) copies.push_back({instr, instr});
   for (Copy& copy : copies) includeLoopHead(copy);
+  if (is_loop) std::erase_if(copies, [&](const Copy& copy) { return isTurn(copy); });
   return copies;
 }
 

@@ -29,8 +29,13 @@ class Statements {
   std::size_t frameOf(std::uint32_t instr) const;
   const SourceFrame* ownFrame(std::uint32_t instr) const;
 
-  /// All copies of the source line that `instr` comes from.
+  /// All copies of the source line that `instr` comes from. Of a line that opens a loop, only those by which the loop is
+  /// entered: what stands before it in the source runs once, and not in each turn. None: no place in the program is like
+  /// the place before that line.
   std::vector<Copy> copiesOf(std::uint32_t instr) const;
+  /// What comes behind the copy comes behind its line in the source, too: not so where the line opens a loop whose turns
+  /// come then.
+  bool endsStatement(std::uint32_t instr, const Copy& copy) const;
   /// The instructions that are copies of this very one: same opcode, same call.
   std::vector<std::uint32_t> twinsOf(std::uint32_t instr) const;
 
@@ -39,6 +44,9 @@ class Statements {
 
  private:
   void includeLoopHead(Copy& copy) const;
+  std::uint32_t startOf(const Copy& copy) const;
+  bool isTurn(const Copy& copy) const;
+  bool isLoopLine(const SourceFrame& frame) const;
   bool isOn(std::uint32_t instr, const SourcePos& line, bool with_column) const;
 
   const machine::Program& program_;
