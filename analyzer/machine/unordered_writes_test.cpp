@@ -80,8 +80,8 @@ TEST(UnorderedWrites, CopiesOfTheSameBytesBothHaveToBeOver) {
                            "cp.async.cg.shared.global [%r9], [%d1], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;\n";
   for (const unsigned arriver : {0u, 1u}) {
     EXPECT_THAT(run(copy, copy, arriver, kStore).conflicts, Not(IsEmpty())) << "the other one may still be on its way";
-    EXPECT_THAT(run(copy, copy, arriver, kLoad).conflicts, IsEmpty()) << "it brings nothing else";
   }
+  EXPECT_THAT(run(copy, copy, 1, kLoad).conflicts, IsEmpty()) << "the other one brings nothing else";
   EXPECT_THAT(run(copy, copy, 2, kStore).conflicts, IsEmpty());
 }
 

@@ -68,7 +68,7 @@ TEST(SharedContents, AccessBeyondTheEndIsALimitAndNothingWorse) {
       ".reg .b32 %r<8>;\n.reg .b64 %d<8>;\nmov.u32 %r5, more;\nld.shared.v4.u32 {%r1, %r2, %r3, %r4}, "
       "[%r5+16];\n"
       "st.shared.v4.u32 [%r5+16], {%r1, %r2, %r3, %r4};\nand.b32 %r1, %r1, 0;\nadd.u32 %r5, %r5, %r1;\n"
-      "cp.async.cg.shared.global [%r5], [%d1], 16;\nret;\n}\n",
+      "mov.u64 %d1, 4096;\ncp.async.cg.shared.global [%r5], [%d1], 16;\nret;\n}\n",
       {.dynamic_shared_bytes = 20});
   EXPECT_THAT(test::limitsOf(ran), SizeIs(2));
 }
