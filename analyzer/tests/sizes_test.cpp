@@ -84,7 +84,7 @@ class SizesTest : public testing::TestWithParam<SizeCase> {
     for (const std::string& line : linesOf(GetParam().file()))
       if (line.starts_with(mark)) launch = line.substr(mark.size());
     EXPECT_NE(launch, "") << "no comment fixes the block";
-    if (size.find("grid=") == std::string::npos) launch += " grid=4";
+    if ((launch + size).find("grid=") == std::string::npos) launch += " grid=4";
     return check(launch + " " + size);
   }
 

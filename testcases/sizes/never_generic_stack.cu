@@ -2,7 +2,7 @@
 // Kernel:   a size kept on the stack decides on the wait.
 // Target:   sm_80
 // Expected verdict: not-verified
-// Expected finding: missing-wait
+// Expected finding: barrier-only-handoff
 // Line:     29
 // Sizes:    wrong for n = 77
 // Why:      the size goes over the stack, through a generic address.
@@ -26,5 +26,5 @@ __global__ void k(const float4* in, float* out, int n) {
     cp_async_commit();
     if (kept[0] != 77) cp_async_wait<0>();
     __syncthreads();
-    out[t] = row[t ^ 32].x;  // BUG: missing-wait
+    out[t] = row[t ^ 32].x;  // BUG: barrier-only-handoff
 }

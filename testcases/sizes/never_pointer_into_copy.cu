@@ -2,8 +2,8 @@
 // Kernel:   one size reads through a pointer to the row in flight, all others through one to global memory.
 // Target:   sm_80
 // Expected verdict: not-verified
-// Expected finding: missing-wait
-// Line:     26
+// Expected finding: premature-overwrite
+// Line:     23
 // Sizes:    wrong for n = 777
 // Why:      the size decides in which memory a generic address lies.
 // wrong-size: n=777
@@ -20,10 +20,10 @@ template <int N> __device__ __forceinline__ void cp_async_wait() { asm volatile(
 __global__ void k(const float4* in, const float* w, float* out, int n) {
     __shared__ alignas(16) float4 row[128];
     const int t = threadIdx.x;
-    cp_async16(&row[t], in + t);
+    cp_async16(&row[t], in + t);  // BUG: premature-overwrite
     cp_async_commit();
     const float* p = n == 777 ? &row[t ^ 32].x : w + t;
-    const float first = *p;  // BUG: missing-wait
+    const float first = *p;
     cp_async_wait<0>();
     __syncthreads();
     out[t] = first + row[t ^ 32].y;
