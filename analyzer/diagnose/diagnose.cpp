@@ -303,6 +303,16 @@ class Collector {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> by_sites_;
 };
 
+/// The write of an initialisation is met by an access that may not be there at all, and that is said by itself.
+bool isAboutLiveBarrier(const Conflict& conflict, const machine::Outcome& outcome) {
+  const machine::EventLog& log = outcome.log;
+  if (log[conflict.first.event].kind != EventKind::kMbarrierInit) return false;
+  return std::any_of(outcome.misuses.begin(), outcome.misuses.end(), [&](const machine::Misuse& misuse) {
+    const machine::OpIndex op = misuse.event != 0 ? log[misuse.event].op : misuse.op;
+    return misuse.kind == machine::Misuse::Kind::kBarrierOverwritten && op == log[conflict.second.event].op;
+  });
+}
+
 }  // namespace
 
 std::vector<Diagnosis> diagnose(const Run& run) {
@@ -314,7 +324,7 @@ std::vector<Diagnosis> diagnose(const Run& run) {
     std::vector<const Conflict*> overlaps;
     std::vector<std::pair<const Conflict*, Cause>> unordered;
     for (const Conflict& conflict : run.outcome.conflicts) {
-      if (conflict.is_possible != is_possible) continue;
+      if (conflict.is_possible != is_possible || isAboutLiveBarrier(conflict, run.outcome)) continue;
       const auto cause = classify(conflict, run.outcome);
       if (!cause) continue;
       if (*cause == Cause::kOverlap) {

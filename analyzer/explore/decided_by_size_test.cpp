@@ -99,7 +99,8 @@ TEST(DecidedBySize, LoadsOfWhatABulkStoreWritesAreNotSilent) {
 }
 
 TEST(DecidedBySize, ThePointersWindowIsADecision) {
-  const std::string choose = "cvt.u64.u32 %d4, %r5;\ncvta.shared.u64 %d4, %d4;\nselp.b64 %d5, %d4, %d2, %p2;\nld.u32 %r9, [%d5];\n";
+  const std::string choose = "cvt.u64.u32 %d4, %r5;\ncvta.shared.u64 %d4, %d4;\nselp.b64 %d5, %d4, %d2, %p2;\nld.u32 %r9, [%d5];\n"
+                             "st.global.u32 [%d2+4], %r9;\n";
   EXPECT_NE(check("setp.eq.s32 %p2, %r1, 777;\n" + choose), Verdict::kVerified);
   EXPECT_EQ(check("setp.ne.s32 %p2, %r2, %r2;\n" + choose), Verdict::kVerified);
 }

@@ -28,9 +28,10 @@ std::vector<Picture::SlotSpan> slotSpans(const SlotHistory& history, const Colum
     add(fill.waited == 0 ? limit : columns.of(fill.waited), SlotState::kFilling, label,
         tile + (fill.is_copied ? ": the copy is on its way" : ": being stored"));
     if (fill.waited == 0) continue;
-    add(fill.first_read == 0 ? limit : columns.of(fill.first_read), SlotState::kReady, label,
-        tile + ": complete, not yet read");
-    if (fill.first_read == 0) continue;
+    // Reads that came too early found it on its way.
+    const bool is_read = fill.first_read > fill.waited;
+    add(is_read ? columns.of(fill.first_read) : limit, SlotState::kReady, label, tile + ": complete, not yet read");
+    if (!is_read) continue;
     const Time over =
         fill.released > fill.last_read ? columns.of(fill.released) : columns.after(fill.last_read);
     add(over, SlotState::kReading, label,
