@@ -16,6 +16,7 @@
 
 #include "analyzer/audit/audit.h"
 #include "analyzer/cli/check.h"
+#include "analyzer/cli/fail.h"
 #include "analyzer/cli/settings.h"
 #include "analyzer/cli/version.h"
 #include "analyzer/diagnose/names.h"
@@ -24,12 +25,6 @@
 
 namespace handoff::cli {
 namespace {
-
-ExitCode fail(const Error& error) {
-  if (error.pos.file.empty()) std::cerr << "handoff: ";
-  std::cerr << toString(error) << "\n";
-  return ExitCode::kBadInput;
-}
 
 // NOLINT comments silence advice as they silence findings; that they silence nothing is for the check to say.
 void silence(report::AuditedFile& file, const report::Paths& paths, report::SourceLines& sources) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/cli/check.h"
+#include "analyzer/cli/fail.h"
 #include "analyzer/report/baseline.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/support/text.h"
@@ -19,12 +20,6 @@ namespace handoff::cli {
 namespace {
 
 constexpr const char* kDefaultFile = ".handoff-baseline.json";
-
-ExitCode fail(const Error& error) {
-  if (error.pos.file.empty()) std::cerr << "handoff: ";
-  std::cerr << toString(error) << "\n";
-  return ExitCode::kBadInput;
-}
 
 std::string plural(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analyzer/cli/check_run.h"
+#include "analyzer/cli/fail.h"
 #include "analyzer/cli/given.h"
 #include "analyzer/cli/interrupt.h"
 #include "analyzer/cli/reporter.h"
@@ -20,16 +21,6 @@
 #include "analyzer/cli/show_config.h"
 
 namespace handoff::cli {
-namespace {
-
-ExitCode fail(const Error& error) {
-  if (error.pos.file.empty()) std::cerr << "handoff: ";
-  std::cerr << toString(error) << "\n";
-  return ExitCode::kBadInput;
-}
-
-}  // namespace
-
 bool usesColor(const CheckOptions& options) {
   if (options.color != Color::kAuto) return options.color == Color::kAlways;
   const char* no_color = std::getenv("NO_COLOR");

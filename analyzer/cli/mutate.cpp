@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "analyzer/cli/check.h"
+#include "analyzer/cli/fail.h"
 #include "analyzer/cli/settings.h"
 #include "analyzer/mutate/score.h"
 #include "analyzer/project/units.h"
@@ -44,12 +45,6 @@ struct Counts {
     return others == 0 ? 1 : static_cast<double>((*this)[Fate::kKilled]) / others;
   }
 };
-
-ExitCode fail(const Error& error) {
-  if (error.pos.file.empty()) std::cerr << "handoff: ";
-  std::cerr << toString(error) << "\n";
-  return ExitCode::kBadInput;
-}
 
 class Scores {
  public:

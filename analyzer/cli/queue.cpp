@@ -5,17 +5,12 @@
 #include <fstream>
 #include <iostream>
 
+#include "analyzer/cli/fail.h"
 #include "analyzer/cli/settings.h"
 #include "analyzer/lab/page.h"
 
 namespace handoff::cli {
 namespace {
-
-ExitCode fail(const Error& error) {
-  if (error.pos.file.empty()) std::cerr << "handoff: ";
-  std::cerr << toString(error) << "\n";
-  return ExitCode::kBadInput;
-}
 
 Result<std::string> textOf(const CheckOptions& options) {
   const QueueOptions& queue = options.queue;

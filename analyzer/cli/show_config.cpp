@@ -5,17 +5,12 @@
 #include <iostream>
 #include <set>
 
+#include "analyzer/cli/fail.h"
 #include "analyzer/cli/settings.h"
 #include "analyzer/project/units.h"
 
 namespace handoff::cli {
 namespace {
-
-ExitCode fail(const Error& error) {
-  if (error.pos.file.empty()) std::cerr << "handoff: ";
-  std::cerr << toString(error) << "\n";
-  return ExitCode::kBadInput;
-}
 
 /// All configurations, each mistake of which is printed.
 ExitCode verify(const std::vector<std::string>& files, const CheckOptions& options) {

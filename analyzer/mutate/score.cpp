@@ -6,6 +6,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "analyzer/diagnose/names.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/explore/source_text.h"
 #include "analyzer/machine/program.h"
@@ -148,7 +149,9 @@ std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Option
   std::vector<KernelScore> scores;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
-    if (function.name.find(options.kernel_filter) == std::string::npos) continue;
+    const bool is_wanted = function.name.find(options.kernel_filter) != std::string::npos ||
+                           diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
+    if (!is_wanted) continue;
     scores.push_back(KernelScorer(unit, function, options).run(runner));
   }
   return scores;
