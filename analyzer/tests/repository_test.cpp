@@ -274,6 +274,19 @@ std::set<std::string> anchorsOf(const std::string& page) {
   return anchors;
 }
 
+TEST(Docs, MutationNamesEveryOperator) {
+  const std::regex row("^    \\{\"([a-z-]+)\", \"");
+  std::size_t operators = 0;
+  const std::string page = textOf("docs/mutation.md");
+  for (const std::string& line : linesOf("analyzer/mutate/operators.cpp")) {
+    std::smatch match;
+    if (!std::regex_search(line, match, row)) continue;
+    ++operators;
+    EXPECT_NE(page.find("`" + match[1].str() + "`"), std::string::npos) << match[1];
+  }
+  EXPECT_GT(operators, 20u);
+}
+
 TEST(Docs, RelativeLinksLeadSomewhere) {
   static const std::regex kLink(R"(\]\(([^)#\s]*)(#[^)]*)?\))");
   std::vector<std::string> pages;
