@@ -74,25 +74,28 @@ void CheckRun::run(const std::function<void(const Task& task, project::CheckedFi
   const bool shows_progress = !options_.is_quiet && tasks_.size() > 1;
   Progress progress(std::cerr, shows_progress ? terminalColumns() : 0, tasks_.size());
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads()));
-  std::vector<std::shared_future<Checked>> results;
+  std::vector<std::future<Checked>> results;
   results.reserve(tasks_.size());
-  for (const Task& task : tasks_)
-    results.push_back(pool.async([this, &task, &progress] {
+  for (const Task& task : tasks_) {
+    // Not the pool's own future: that one is deferred, and a wait with a time limit returns from it at once.
+    const auto check = std::make_shared<std::packaged_task<Checked()>>([this, &task, &progress] {
       const std::string name = shortName(task.unit.file);
       progress.start(name);
       auto checked =
           std::make_shared<project::CheckedFile>(project::checkFile(task.unit.file, task.settings, memory_));
       progress.end(name);
       return checked;
-    }));
+    });
+    results.push_back(check->get_future());
+    pool.async([check] { (*check)(); });
+  }
   for (std::size_t i = 0; i < results.size(); ++i) {
     progress.show();
     while (results[i].wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) progress.show();
     progress.hide();
-    const Checked checked = results[i].get();
+    const Checked checked = results[i].get();  // the only one: a report is printed once and may be large
     nameVariant(tasks_[i].unit, *checked);
     take(tasks_[i], std::move(*checked));
-    results[i] = {};  // a report is printed once and may be large
   }
 }
 
