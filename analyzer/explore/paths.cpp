@@ -19,7 +19,7 @@ namespace {
 
 /// Sizes and indices are taken to stay below these (docs/soundness.md, assumption on sizes).
 constexpr std::uint64_t kMaxSize = (1ull << 30) - 1, kMaxWideSize = (1ull << 40) - 1;
-constexpr std::uint64_t kMaxBlocks = (1ull << 24) - 1, kMaxBlocksYZ = 65535;
+constexpr std::uint64_t kMaxBlocks = (1ull << 20) - 1, kMaxBlocksYZ = 65535;
 constexpr std::size_t kMaxPeriods = 256;
 /// Each is a run and a proof; for all paths together.
 constexpr unsigned kMaxAttempts = 32;

@@ -113,7 +113,7 @@ Guards::Side Guards::effectOf(OpIndex index) const {
     const ptx::Space space = is_copy ? ptx::Space::kShared : op.decoded->space();
     const bool is_private = space == ptx::Space::kLocal || space == ptx::Space::kParam || space == ptx::Space::kConst;
     if (is_load && (is_private || space == ptx::Space::kTex)) return Side::kSilent;
-    if (is_load && space == ptx::Space::kGlobal && !program_.has_bulk_stores) return Side::kSilent;
+    if (op.is_apart || (is_load && space == ptx::Space::kGlobal && !program_.has_bulk_stores)) return Side::kSilent;
     if (!is_load && is_private) return Side::kProtocol;  // contents of the stack
     // What is stored may be loaded again where contents matter.
     if (!is_load && program_.needs_shared_contents && space != ptx::Space::kGlobal) return Side::kProtocol;

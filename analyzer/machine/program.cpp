@@ -9,6 +9,7 @@
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/alu.h"
 #include "analyzer/machine/param_reads.h"
+#include "analyzer/machine/pointer_flow.h"
 #include "analyzer/machine/slice.h"
 #include "analyzer/ptx/cfg.h"
 
@@ -54,6 +55,7 @@ class Lowering {
     program_.param_reads = findParamReads(function, slice_);
     program_.shared_granule = narrowestSharedAccess();
     program_.register_count = next_slot_;
+    markApart(program_);
     return std::move(program_);
   }
 

@@ -50,6 +50,7 @@ struct Op {
   OpIndex reconverge = kNoOp;         ///< immediate post-dominator; kNoOp: none before the end
   std::uint32_t table = 0;            ///< brx.idx: index into Program::branch_tables
   bool leaves_loop_on_taken = false, leaves_loop_on_fallthrough = false;
+  bool is_apart = false;              ///< a weak access to a global buffer that no asynchronous copy touches
 };
 
 /// A shared-memory variable at its place in the CTA's shared memory.

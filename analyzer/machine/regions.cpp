@@ -27,7 +27,7 @@ bool isRegister(const Arg& arg) {
 }  // namespace
 
 bool touchesGlobal(const Program& program, const Op& op) {
-  if (op.decoded->space() != Space::kGlobal) return false;
+  if (op.decoded->space() != Space::kGlobal || op.is_apart) return false;
   const ptx::Effect& effect = op.decoded->effect;
   if (std::holds_alternative<ptx::Load>(effect)) return program.has_bulk_stores;
   const bool writes = std::holds_alternative<ptx::Store>(effect) || std::holds_alternative<ptx::Atomic>(effect);
@@ -39,10 +39,10 @@ bool Regions::isPlain(const Op& op) const {
   const ptx::Effect& effect = decoded.effect;
   const Space space = decoded.space();
   // Stores to global memory matter where they may meet the source of a copy, loads where a copy may write.
-  const bool is_free_store = space == Space::kGlobal && !program_.has_async_copies;
+  const bool is_free_store = space == Space::kGlobal && (!program_.has_async_copies || op.is_apart);
   if (std::holds_alternative<ptx::Load>(effect)) {
     const bool is_known_space = space != Space::kGeneric && space != Space::kSharedCluster;
-    return isWeak(decoded) && is_known_space && (space != Space::kGlobal || !program_.has_bulk_stores);
+    return isWeak(decoded) && is_known_space && (space != Space::kGlobal || !program_.has_bulk_stores || op.is_apart);
   }
   if (std::holds_alternative<ptx::Store>(effect)) return isWeak(decoded) && (space == Space::kShared || is_free_store);
   if (std::holds_alternative<ptx::Atomic>(effect)) return isRelaxed(decoded) && (space == Space::kShared || is_free_store);

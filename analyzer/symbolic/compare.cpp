@@ -32,6 +32,21 @@ std::optional<std::int64_t> Terms::offsetOf(const Term& sum) const {
   return offset;
 }
 
+// What a predicate is for a choice, where it is known for one side.
+template <typename Predicate>
+std::optional<TermId> Terms::eitherOf(const Term& choice, Predicate&& holds) {
+  const Term then = terms_[choice.b], otherwise = terms_[choice.c];
+  if (then.has_symbols && otherwise.has_symbols) return std::nullopt;  // two questions instead of one
+  const TermId if_then = holds(choice.b), if_otherwise = holds(choice.c);
+  if (isConstant(if_then)) {
+    return isConstant(if_then, 1) ? bitOr(choice.a, if_otherwise) : bitAnd(bitNot(choice.a), if_otherwise);
+  }
+  if (isConstant(if_otherwise)) {
+    return isConstant(if_otherwise, 1) ? bitOr(bitNot(choice.a), if_then) : bitAnd(choice.a, if_then);
+  }
+  return std::nullopt;
+}
+
 TermId Terms::equalTo(TermId a, std::uint64_t word) {
   const Term x = terms_[a];
   if (word < x.low || word > x.high) return constant(0, 1);
@@ -50,11 +65,7 @@ TermId Terms::equalTo(TermId a, std::uint64_t word) {
       break;
     case TermOp::kZeroExtend: return equalTo(x.a, word);  // within its bounds
     case TermOp::kChoose:
-      if (isConstant(x.b) && isConstant(x.c)) {
-        const bool is_then = value(x.b) == word, is_otherwise = value(x.c) == word;
-        if (!is_then && !is_otherwise) return constant(0, 1);
-        return is_then ? (is_otherwise ? constant(1, 1) : x.a) : bitNot(x.a);
-      }
+      if (const auto either = eitherOf(x, [&](TermId side) { return equalTo(side, word); })) return *either;
       break;
     default: break;
   }
@@ -91,10 +102,7 @@ TermId Terms::below(TermId a, std::uint64_t limit) {
       break;
     case TermOp::kZeroExtend: return below(x.a, limit);
     case TermOp::kChoose:
-      if (isConstant(x.b) && isConstant(x.c)) {
-        const bool is_then = value(x.b) < limit, is_otherwise = value(x.c) < limit;
-        return is_then == is_otherwise ? constant(is_then ? 1 : 0, 1) : is_then ? x.a : bitNot(x.a);
-      }
+      if (const auto either = eitherOf(x, [&](TermId side) { return below(side, limit); })) return *either;
       break;
     default: break;
   }
@@ -111,6 +119,10 @@ TermId Terms::belowSigned(TermId a, std::int64_t limit) {
       if (moved <= 0) return constant(0, 1);
       return moved > S128{terms_[x.a].high} ? constant(1, 1) : below(x.a, static_cast<std::uint64_t>(moved));
     }
+  }
+  if (x.op == TermOp::kChoose) {
+    const auto isLess = [&](TermId side) { return less(side, constant(static_cast<std::uint64_t>(limit), x.width), /*is_signed=*/true); };
+    if (const auto either = eitherOf(x, isLess)) return *either;
   }
   return binary(TermOp::kSignedLess, a, constant(static_cast<std::uint64_t>(limit), x.width), 1);
 }

@@ -2,40 +2,37 @@
 // Questions about terms, answered by Z3 (theory of bit-vectors).
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "analyzer/support/thread_clock.h"
+#include "analyzer/symbolic/assumption.h"
 #include "analyzer/symbolic/intervals.h"
 #include "analyzer/symbolic/term.h"
+#include "analyzer/symbolic/refutations.h"
 #include "analyzer/symbolic/valuation.h"
+#include "analyzer/symbolic/z3_check.h"
 
 namespace handoff::symbolic {
 
-/// What is assumed, as a stack; terms must be predicates of one lane (Terms::ofLane).
+/// What is assumed, as a stack.
 ///
 /// Most questions are like one before: the inputs found last time, or those with one value changed, often satisfy the
 /// new assumptions as well, which an evaluation shows. What these do not satisfy is taken together with all that shares
 /// symbols with it; what is said of one symbol alone leaves intervals of it (SymbolSets), and only the rest is asked of
-/// Z3.
+/// Z3. That rest has hundreds of parts, one for each lane and access, and a few of them decide: Z3 is given those that
+/// its last answer broke, until it breaks none, and of a condition that some lane may meet one lane after the other.
 class Solver {
  public:
-  enum class Answer : std::uint8_t { kNo, kYes, kUnknown };
-  struct Assumption {
-    TermId predicate = 0;
-    bool holds = true;
-    friend auto operator<=>(const Assumption&, const Assumption&) = default;
-  };
-  using Assumptions = std::vector<Assumption>;
+  using Answer = symbolic::Answer;
+  using Assumption = symbolic::Assumption;
+  using Assumptions = symbolic::Assumptions;
 
   /// `milliseconds`: for each question; one that takes longer is answered kUnknown.
   Solver(Terms& terms, unsigned milliseconds);
-  ~Solver();
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
@@ -69,8 +66,7 @@ class Solver {
   };
 
  private:
-  struct Z3;
-  using Ranges = std::map<TermId, Intervals>;  ///< by symbol
+  struct Search;
 
   bool isSatisfied(Valuation& values, const Assumption& assumption) const { return (values(assumption.predicate) != 0) == assumption.holds; }
   Assumptions unsatisfied(Valuation& values, std::size_t most) const;
@@ -79,18 +75,26 @@ class Solver {
   Assumptions slice(const Assumptions& open) const;
   std::optional<Ranges> takeRanges(Assumptions& assumptions);
   void addRanges(const Ranges& ranges, Assumptions& assumptions);
-  Answer ask(Assumptions assumptions, Model& model);
+  void clamp(Model& model, const Ranges& ranges) const;
+  static bool isConflict(const Ranges& ranges);
+  const Assumptions& piecesOf(const Assumption& assumption);
+  Assumptions alternativesOf(const Assumption& assumption);
+  Answer ask(const Assumptions& assumptions, Model& model);
+  Answer search(Search question, Model& model, unsigned splits);
+  Answer split(const Assumption& wide, const Search& question, Model& model, unsigned splits);
   void keep(Model model);
 
   Terms& terms_;
-  std::unique_ptr<Z3> z3_;
+  Z3Check check_;
   SymbolSets sets_;
   Assumptions assumptions_;
   std::vector<std::size_t> levels_;                 ///< how many assumptions there were
   std::deque<Valuation> inputs_;                    ///< that satisfied some question, the last one first
-  std::set<Assumptions> refuted_;                   ///< by Z3
+  std::map<Assumption, Assumptions> pieces_;        ///< of those that were asked about
+  Refutations refutations_;                         ///< by Z3
   std::optional<Model> last_;
-  ThreadClock::time_point deadline_ = ThreadClock::time_point::max();
+  const std::chrono::milliseconds time_;            ///< for each question
+  ThreadClock::time_point deadline_ = ThreadClock::time_point::max(), question_end_{};
   bool was_cut_short_ = false;
 };
 

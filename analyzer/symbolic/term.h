@@ -97,6 +97,9 @@ class Terms {
   /// With some symbols replaced by terms of the same width.
   using Substitution = std::unordered_map<TermId, TermId>;
   TermId substitute(TermId id, const Substitution& substitution);
+  /// As a number without sign, whatever the inputs are; false where that is not seen from its choices and their
+  /// conditions.
+  bool isAtMost(TermId id, std::uint64_t most);
   /// The term `id` of another store. `known`: what its terms are here; it must hold the symbols, and takes the rest.
   TermId copy(const Terms& from, TermId id, Substitution& known);
 
@@ -123,6 +126,13 @@ class Terms {
     std::vector<std::pair<TermId, std::uint64_t>> parts{};  ///< sorted by atom
   };
 
+  /// A condition, and whether it holds.
+  using Fact = std::pair<TermId, bool>;
+  using Facts = std::vector<Fact>;
+
+  void addFacts(TermId condition, bool holds, Facts& facts) const;
+  bool isNatural(TermId id, const Facts& facts, unsigned depth);
+  bool isAtMost(TermId id, std::uint64_t most, Facts& facts, bool is_natural);
   TermId intern(Term term);
   TermId binary(TermOp op, TermId a, TermId b, unsigned width);
   void bound(Term& term) const;
@@ -131,6 +141,7 @@ class Terms {
   bool foldBinary(TermOp op, TermId a, TermId b, unsigned width, TermId& result);
   bool foldChoice(TermOp op, TermId a, TermId b, TermId& result);
   std::optional<std::int64_t> offsetOf(const Term& sum) const;
+  template <typename Predicate> std::optional<TermId> eitherOf(const Term& choice, Predicate&& holds);
   TermId equalTo(TermId a, std::uint64_t word);
   TermId below(TermId a, std::uint64_t limit);
   TermId belowSigned(TermId a, std::int64_t limit);

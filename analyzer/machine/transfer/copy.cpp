@@ -83,13 +83,14 @@ void Executor::noteSourceSizes(const Step& step, std::uint32_t size) {
   if (term == symbolic::kConcrete || known == 0) return;
   symbolic::Terms& terms = path_->terms();
   const symbolic::TermId asked = terms.resize(terms.ofLanes(term, known), 32);
-  const symbolic::TermId over = terms.less(terms.constant(size, 32), asked, /*is_signed=*/false);
   symbolic::TermId any = terms.constant(0, 1);
   bool is_over = false;
   forEachLane(known, [&](unsigned lane) {
-    any = terms.bitOr(any, terms.ofLane(over, lane));
+    const symbolic::TermId own = terms.ofLane(asked, lane);
+    if (!terms.isAtMost(own, size)) any = terms.bitOr(any, terms.less(terms.constant(size, 32), own, /*is_signed=*/false));
     is_over |= (words.word[lane] & 0xffffffff) > size;
   });
+  if (terms.isConstant(any, 0)) return;
   path_->add({.condition = any, .lanes = 1, .truth = is_over ? 1u : 0u, .instr = step.op.instr});
 }
 

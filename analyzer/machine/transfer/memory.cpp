@@ -45,7 +45,7 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
   std::vector<Resolved> parts;
   const Lanes words = addressWords(step.warp, operand);
   const LaneMask known = step.lanes & ~words.unknown;
-  if ((step.lanes & words.unknown) != 0 && space == Space::kGlobal) races_.noteUnknownGlobal(/*is_copy_source=*/false);
+  if ((step.lanes & words.unknown) != 0 && space == Space::kGlobal && !step.op.is_apart) races_.noteUnknownGlobal(/*is_copy_source=*/false);
   if ((step.lanes & words.unknown) != 0 && space != Space::kGlobal) {
     addLimit("the address of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch",
              step.op.instr);
@@ -230,7 +230,7 @@ void Executor::storeShared(const Step& step, const Resolved& part, unsigned elem
 }
 
 void Executor::storeGlobal(const Step& step, const Resolved& part, unsigned bytes) {
-  if (!program_.has_async_copies) return;
+  if (!program_.has_async_copies || step.op.is_apart) return;
   const EventId event = log(step, EventKind::kWrite, part.lanes, 0, isStrong(*step.op.decoded));
   forEachLane(part.lanes, [&](unsigned lane) {
     races_.writeGlobal({nullptr, part.address.word[lane], bytes, laneBit(lane)}, event, RaceChecker::GlobalAccess::kStore);
@@ -240,7 +240,7 @@ void Executor::storeGlobal(const Step& step, const Resolved& part, unsigned byte
 
 // Only what an asynchronous store of this kernel may have written is of interest.
 void Executor::loadGlobal(const Step& step, const Resolved& part, unsigned bytes) {
-  if (!program_.has_bulk_stores) return;
+  if (!program_.has_bulk_stores || step.op.is_apart) return;
   const EventId event = log(step, EventKind::kRead, part.lanes, 0, isStrong(*step.op.decoded));
   forEachLane(part.lanes, [&](unsigned lane) {
     races_.readGlobal({nullptr, part.address.word[lane], bytes, laneBit(lane)}, event, RaceChecker::GlobalAccess::kLoad);
