@@ -164,10 +164,17 @@ void Paths::explore() {
   }
 }
 
-std::unique_ptr<PathLog> Paths::runWith(const symbolic::Model& inputs, const std::vector<const machine::Closure*>& closures) {
+std::unique_ptr<PathLog> Paths::runWith(const symbolic::Model& inputs) {
   auto log = std::make_unique<PathLog>(terms_, inputs_);
   log->keeps_words = true;
-  log->closures = closures;
+  probe_(scenarioFor(inputs), *log);
+  return log;
+}
+
+std::unique_ptr<PathLog> Paths::probe(const symbolic::Model& inputs, const machine::Closure& closure, std::size_t from) {
+  auto log = std::make_unique<PathLog>(terms_, inputs_);
+  log->closures = {&closure};
+  log->states_from = from;
   probe_(scenarioFor(inputs), *log);
   return log;
 }
@@ -178,10 +185,11 @@ bool Paths::closeLoops(const Node& node, PathLog& log) {
   Closing closing = tryPeriods(node.inputs, log, 0);
   for (unsigned i = 0; !closing.is_closed && closing.longer && i < kMaxLonger; ++i) {
     const symbolic::Model inputs = *closing.longer;
-    closing = tryPeriods(inputs, *runWith(inputs, {}), closing.from);
+    closing = tryPeriods(inputs, *runWith(inputs), closing.from);
+    closing.log.reset();
   }
   if (!closing.is_closed) return false;
-  const auto again = runWith(node.inputs, {&loops_.back()->closure});
+  const auto again = closing.log ? std::move(closing.log) : probe(node.inputs, loops_.back()->closure, 0);
   log.decisions = std::move(again->decisions);
   log.boundaries = std::move(again->boundaries);
   log.applied = std::move(again->applied);
@@ -208,16 +216,17 @@ Paths::Closing Paths::tryPeriods(const symbolic::Model& inputs, const PathLog& l
     ++attempts_;
     // A first candidate tells how many turns there can be; with fewer of them, more can be proved.
     auto loop = closer_.candidate(log, period, LoopCloser::kMaxTurns);
-    auto again = runWith(inputs, {&loop->closure});
+    auto again = probe(inputs, loop->closure, period.first);
     const auto needed = closer_.neededTurns(*loop, *again);
     if (needed && *needed != 0 && *needed < LoopCloser::kMaxTurns) {
       loop = closer_.candidate(log, period, *needed);
-      again = runWith(inputs, {&loop->closure});
+      again = probe(inputs, loop->closure, period.first);
     }
     const auto obstacle = closer_.prove(*loop, *again);
     if (!obstacle) {
       loops_.push_back(std::move(loop));
       closing.is_closed = true;
+      closing.log = std::move(again);
       return closing;
     }
     why = obstacle->reason;

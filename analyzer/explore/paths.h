@@ -80,9 +80,11 @@ class Paths {
     bool is_closed = false;
     std::optional<symbolic::Model> longer;   ///< inputs with which a loop may turn often enough for a proof
     std::size_t from = 0;                    ///< its first state there, in boundaries
+    std::unique_ptr<machine::PathLog> log{}; ///< of the run with the closure
   };
   Closing tryPeriods(const symbolic::Model& inputs, const machine::PathLog& log, std::size_t from);
-  std::unique_ptr<machine::PathLog> runWith(const symbolic::Model& inputs, const std::vector<const machine::Closure*>& closures);
+  std::unique_ptr<machine::PathLog> runWith(const symbolic::Model& inputs);
+  std::unique_ptr<machine::PathLog> probe(const symbolic::Model& inputs, const machine::Closure& closure, std::size_t from);
   std::optional<symbolic::Model> longerInputs(const ClosedLoop& loop, const machine::PathLog& log);
   void expand(const Node& node, const machine::PathLog& log);
   void turnRound(const machine::Decision& decision, const Place& place);

@@ -47,8 +47,18 @@ constexpr Phase kFarBehind = 4;
 
 class Hasher {
  public:
-  explicit Hasher(const StateView& view)
-      : run_(view.run), cluster_(view.run.cluster), log_(view.run.log()), view_(view), ranks_(cluster_.warps.size()) {}
+  Hasher(const StateView& view, HashRoom& room)
+      : run_(view.run), cluster_(view.run.cluster), log_(view.run.log()), view_(view), room_(room), ranks_(cluster_.warps.size()) {
+    room_.noted.resize(log_.end(), 0);
+    room_.block.resize(log_.end(), 0);
+    room_.blocks.clear();
+  }
+  ~Hasher() {
+    for (const EventId event : room_.touched) room_.noted[event] = room_.block[event] = 0;
+    room_.touched.clear();
+  }
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
 
   StateHash hash() {
     collect();
@@ -109,9 +119,10 @@ class Hasher {
   void noteAccess(Access access) { noteAccesses(access.event, laneBit(access.lane)); }
   void noteAccesses(EventId event, LaneMask lanes) {
     if (event == 0) return;
-    LaneMask& noted = noted_[event];
+    LaneMask& noted = room_.noted[event];
     const LaneMask fresh = lanes & ~noted;
     if (fresh == 0) return;
+    if (noted == 0) room_.touched.push_back(event);
     noted |= fresh;
     ranks_.addEpoch(log_[event].warp, log_[event].epoch);
     forEachLane(fresh, [&](unsigned lane) {
@@ -193,8 +204,22 @@ class Hasher {
 
   std::uint64_t hashOf(Access access) {
     if (access.event == 0) return 0;
-    const std::uint64_t key = (std::uint64_t{access.event} << 5) | access.lane;
-    if (const auto known = access_hashes_.find(key); known != access_hashes_.end()) return known->second;
+    const bool is_noted = (room_.noted[access.event] & laneBit(access.lane)) != 0;
+    return is_noted ? hashesOf(access.event)[access.lane] : hashOfAccess(access);
+  }
+
+  // Of the lanes that matter: those that the first pass noted.
+  const std::array<std::uint64_t, kWarpSize>& hashesOf(EventId event) {
+    std::uint32_t& block = room_.block[event];
+    if (block == 0) {
+      room_.blocks.emplace_back();
+      block = static_cast<std::uint32_t>(room_.blocks.size());
+      forEachLane(room_.noted[event], [&](unsigned lane) { room_.blocks.back()[lane] = hashOfAccess({event, lane}); });
+    }
+    return room_.blocks[block - 1];
+  }
+
+  std::uint64_t hashOfAccess(Access access) {
     const Event& event = log_[access.event];
     std::uint64_t hash = mix(event.op, event.warp * kWarpSize + access.lane);
     hash = mix(hash, (static_cast<std::uint64_t>(event.kind) << 1) | event.is_strong);
@@ -208,7 +233,6 @@ class Hasher {
       hash = mix(hash, op->bytes);
     }
     forEachCompletion(access, [&](ActorId actor, Epoch time) { hash = mix(mix(hash, actor), ranks_.of(actor, time)); });
-    access_hashes_.emplace(key, hash);
     return hash;
   }
 
@@ -293,21 +317,11 @@ class Hasher {
     forEachLane(warp.live, [&](unsigned lane) { hashBytes(warp.local[lane]); });
   }
 
-  // The same ones have read many cells.
-  std::uint64_t hashOfReaders(EventId event, LaneMask lanes) {
-    const auto [known, is_new] = reader_hashes_.try_emplace((std::uint64_t{event} << 32) | lanes);
-    if (is_new) {
-      std::uint64_t all = 0;
-      forEachLane(lanes, [&](unsigned lane) { all += mix(1, hashOf(Access{event, lane})); });
-      known->second = all;
-    }
-    return known->second;
-  }
-
   std::uint64_t hashOfSet(ReadSetId set) {
     std::uint64_t all = 0;  // a set: the order does not count
     view_.reads.forEach(set, [&](const ReadSets::Node& node) {
-      all += hashOfReaders(node.event, node.lanes);
+      const auto& hashes = hashesOf(node.event);
+      forEachLane(node.lanes, [&](unsigned lane) { all += hashes[lane]; });
       return true;
     });
     return all;
@@ -419,15 +433,14 @@ class Hasher {
   const Cluster& cluster_;
   const EventLog& log_;
   const StateView& view_;
+  HashRoom& room_;
   Ranks ranks_;
-  std::unordered_map<EventId, LaneMask> noted_;
-  std::unordered_map<std::uint64_t, std::uint64_t> access_hashes_, reader_hashes_;
   std::unordered_map<const Clock*, std::uint64_t> clock_hashes_;
   std::array<std::uint64_t, 6> parts_{};
 };
 
 }  // namespace
 
-StateHash hashState(const StateView& view) { return Hasher(view).hash(); }
+StateHash hashState(const StateView& view, HashRoom& room) { return Hasher(view, room).hash(); }
 
 }  // namespace handoff::machine

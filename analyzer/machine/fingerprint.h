@@ -9,7 +9,9 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
+#include "analyzer/machine/event.h"
 #include "analyzer/machine/guards.h"
 #include "analyzer/machine/path.h"
 #include "analyzer/machine/run_state.h"
@@ -31,7 +33,15 @@ struct StateHash {
   std::array<std::uint64_t, 6> parts{};  ///< by StatePart
 };
 
-StateHash hashState(const StateView& view);
+/// Room that one state after the other uses: most of their accesses are the same.
+struct HashRoom {
+  std::vector<LaneMask> noted;                                  ///< by event
+  std::vector<std::uint32_t> block;                             ///< by event: index into `blocks`, plus 1
+  std::vector<std::array<std::uint64_t, kWarpSize>> blocks;     ///< of an event's accesses, by lane
+  std::vector<EventId> touched;
+};
+
+StateHash hashState(const StateView& view, HashRoom& room);
 
 /// Mixes a word into a hash.
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {

@@ -84,6 +84,8 @@ class PathLog {
   /// Boundaries keep the registers' words, for findPeriod; costs memory.
   bool keeps_words = false;
   std::vector<const Closure*> closures;   ///< to be applied where their states are met
+  /// A probe of its only closure: where it may apply from, in boundaries. Other states are not told apart then.
+  std::optional<std::size_t> states_from{};
 
   // --- written by the run ---
   struct Applied { const Closure* closure = nullptr; std::size_t decisions = 0, boundary = 0; };

@@ -16,7 +16,13 @@ bool isLess(const Term& term) { return term.op == TermOp::kSignedLess || term.op
 
 }  // namespace
 
-// Of a conjunction its parts.
+bool Terms::contradicts(TermId condition, bool holds, const Facts& facts) const {
+  const Term& term = terms_[condition];
+  if (term.op == TermOp::kXor && isConstant(term.b)) return contradicts(term.a, holds != (terms_[term.b].value != 0), facts);
+  return std::find(facts.begin(), facts.end(), Fact{condition, !holds}) != facts.end();
+}
+
+// Of a conjunction its parts; of a disjunction the part that is left when the other one is out.
 void Terms::addFacts(TermId condition, bool holds, Facts& facts) const {
   const Term& term = terms_[condition];
   if (facts.size() >= kMaxFacts) return;
@@ -25,8 +31,16 @@ void Terms::addFacts(TermId condition, bool holds, Facts& facts) const {
   } else if (term.op == (holds ? TermOp::kAnd : TermOp::kOr)) {
     addFacts(term.a, holds, facts);
     addFacts(term.b, holds, facts);
-  } else {
+  } else if (std::find(facts.begin(), facts.end(), Fact{condition, holds}) == facts.end()) {
     facts.emplace_back(condition, holds);
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      const auto [other, other_holds] = facts[i];
+      const Term either = terms_[other];
+      if (either.op != (other_holds ? TermOp::kOr : TermOp::kAnd) || either.width != 1) continue;
+      for (const auto& [out, left] : {std::pair(either.a, either.b), std::pair(either.b, either.a)}) {
+        if (contradicts(out, other_holds, facts)) addFacts(left, other_holds, facts);
+      }
+    }
   }
 }
 

@@ -130,6 +130,7 @@ class Terms {
   using Fact = std::pair<TermId, bool>;
   using Facts = std::vector<Fact>;
 
+  bool contradicts(TermId condition, bool holds, const Facts& facts) const;
   void addFacts(TermId condition, bool holds, Facts& facts) const;
   bool isNatural(TermId id, const Facts& facts, unsigned depth);
   bool isAtMost(TermId id, std::uint64_t most, Facts& facts, bool is_natural);

@@ -83,6 +83,7 @@ void Executor::noteSourceSizes(const Step& step, std::uint32_t size) {
   if (term == symbolic::kConcrete || known == 0) return;
   symbolic::Terms& terms = path_->terms();
   const symbolic::TermId asked = terms.resize(terms.ofLanes(term, known), 32);
+  if (terms.isAtMost(asked, size)) return;
   symbolic::TermId any = terms.constant(0, 1);
   bool is_over = false;
   forEachLane(known, [&](unsigned lane) {
