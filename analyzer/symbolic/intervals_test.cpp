@@ -55,7 +55,7 @@ TEST_F(SymbolSetsTest, WhatIsNotUnderstoodIsNotAnswered) {
 TEST(SymbolSets, AgreeWithEvaluation) {
   std::mt19937 random(11);
   unsigned answered = 0;
-  for (unsigned seed = 0; seed < 30'000; ++seed) {
+  for (unsigned seed = 0; seed < 40'000; ++seed) {
     RandomTerms terms_of(seed);
     Terms& terms = terms_of.terms;
     const TermId a = terms.ofLane(terms_of.make(1 + seed % 3).id, RandomTerms::kLane);

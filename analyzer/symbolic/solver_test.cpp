@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 namespace handoff::symbolic {
 namespace {
 
@@ -76,6 +79,54 @@ TEST_F(SolverTest, ALongerLoopExitsLikeAShorterOne) {
   EXPECT_EQ(solver.follows(same), Solver::Answer::kYes);
   const TermId wrong = terms.equal(terms.less(counter(t), k, true), terms.less(number(4), shorter, true));
   EXPECT_EQ(solver.follows(wrong), Solver::Answer::kNo);
+}
+
+// Too many choices to be tried, few enough to be tried here: the parts and alternatives of an assumption have to say the
+// same as all of it.
+TEST(Solver, AnswersAsATrialOfAllValuesDoes) {
+  constexpr std::uint64_t kValues = 24;
+  std::mt19937 random(5);
+  unsigned yes = 0, no = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    Terms terms;
+    const TermId x = terms.symbol("x", 32, 0, kValues - 1), y = terms.symbol("y", 32, 0, kValues - 1);
+    const auto number = [&](std::uint64_t value) { return terms.constant(value, 32); };
+    const auto sum = [&] {
+      const TermId scaled = terms.multiply(random() % 2 != 0 ? x : y, random() % 3 != 0 ? number(1 + random() % 9) : random() % 2 != 0 ? x : y);
+      return terms.add(terms.add(scaled, random() % 2 != 0 ? x : y), number(random() % 40));
+    };
+    const auto predicate = [&] {
+      const TermId a = sum(), b = random() % 2 != 0 ? sum() : number(random() % 300);
+      const TermId one = random() % 3 == 0 ? terms.equal(a, b) : terms.less(a, b, random() % 2 != 0);
+      return random() % 2 != 0 ? one : terms.bitNot(one);
+    };
+    const auto many = [&](bool all) {
+      TermId joined = terms.constant(all ? 1 : 0, 1);
+      for (unsigned i = 0; i < 10; ++i) {
+        const TermId inner = random() % 2 != 0 ? predicate() : all ? terms.bitOr(predicate(), predicate()) : terms.bitAnd(predicate(), predicate());
+        joined = all ? terms.bitAnd(joined, inner) : terms.bitOr(joined, inner);
+      }
+      return joined;
+    };
+    Solver solver(terms, 5000);
+    std::vector<Assumption> assumed;
+    for (unsigned i = 0; i < 3; ++i) {
+      assumed.push_back({random() % 3 == 0 ? many(random() % 2 != 0) : predicate(), random() % 4 != 0});
+      solver.assume(assumed.back().predicate, assumed.back().holds);
+      bool is_feasible = false;
+      for (std::uint64_t at = 0; at < kValues * kValues && !is_feasible; ++at) {
+        Valuation values(terms, {at % kValues, at / kValues});
+        is_feasible = std::all_of(assumed.begin(), assumed.end(), [&](const Assumption& a) { return (values(a.predicate) != 0) == a.holds; });
+      }
+      ASSERT_EQ(solver.isFeasible(), is_feasible ? Answer::kYes : Answer::kNo) << "seed " << seed << ", " << i;
+      ++(is_feasible ? yes : no);
+      if (!is_feasible) continue;
+      Valuation found(terms, solver.model());
+      for (const Assumption& a : assumed) ASSERT_EQ(found(a.predicate) != 0, a.holds) << "seed " << seed << ", " << i;
+    }
+  }
+  EXPECT_GT(yes, 50u);
+  EXPECT_GT(no, 50u);
 }
 
 }  // namespace
