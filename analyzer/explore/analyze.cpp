@@ -54,8 +54,8 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
   return {program.module->file, program.function.instructions[instr].ptx_line, 0};
 }
 
-/// For launches that the unit does not have.
-constexpr std::chrono::seconds kMaxSecondsAside(10);
+/// For launches that the unit does not have: as long as its own took, within these.
+constexpr std::chrono::seconds kMinAside(1), kMaxAside(10);
 /// Paths on which threads are made to differ where data decide.
 constexpr unsigned kMaxMixedPaths = 16;
 
@@ -118,8 +118,9 @@ class KernelAnalysis {
       return addLimit({"a block of " + std::to_string(threads) + " threads cannot be launched", report_.pos});
     }
     if (options_.any_launch) scenario = freed(scenario);
+    const auto before = ThreadClock::now();
     explorePaths(program, scenario);
-    exploreOtherLaunches(program, scenario);
+    exploreOtherLaunches(program, scenario, std::clamp<ThreadClock::duration>(ThreadClock::now() - before, kMinAside, kMaxAside));
   }
 
   /// True when nothing stood in the way of all paths.
@@ -127,8 +128,7 @@ class KernelAnalysis {
     const std::size_t limits_before = report_.limits.size();
     PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
                       .deadline = start_ + std::chrono::seconds(options_.max_seconds), .cancel = options_.cancel};
-    // What is off the verdict gets a part of the time only.
-    if (is_aside_) budget.deadline = std::min(budget.deadline, ThreadClock::now() + kMaxSecondsAside);
+    budget.deadline = std::min(budget.deadline, deadline_);
     is_explored_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {
       runBlock(program, one, log);
@@ -151,7 +151,7 @@ class KernelAnalysis {
 
   // What goes wrong only with values that the unit's launches do not have is another matter, and said apart. A proof for
   // all values, on the other hand, holds for those of the launch.
-  void exploreOtherLaunches(const machine::Program& program, const Scenario& scenario) {
+  void exploreOtherLaunches(const machine::Program& program, const Scenario& scenario, ThreadClock::duration most) {
     if (!isFixed(scenario) || !options_.explores_other_launches) return;
     const std::vector<Limit> own_limits = report_.limits;
     const std::vector<std::string> own_quantities = report_.holds_for;
@@ -160,10 +160,12 @@ class KernelAnalysis {
     report_.holds_for = earlier_quantities_;
     is_other_launch_ = is_own_complete;
     is_aside_ = true;
+    deadline_ = ThreadClock::now() + most;
     has_other_defect_ = false;
     const std::size_t findings_before = report_.findings.size();
     const bool is_complete = explorePaths(program, freed(scenario));
     is_other_launch_ = is_aside_ = false;
+    deadline_ = ThreadClock::time_point::max();
     const bool is_proof = is_complete && !has_other_defect_ && report_.findings.size() == findings_before;
     if (is_proof) {
       report_.limits = own_assumptions_;
@@ -451,6 +453,7 @@ class KernelAnalysis {
   std::vector<Limit> own_assumptions_;      ///< of the scenario, and limits of those before it
   std::vector<std::string> earlier_quantities_;  ///< of the scenarios before it
   bool has_other_defect_ = false;           ///< the launch at hand was explored for other values, and these show more
+  ThreadClock::time_point deadline_ = ThreadClock::time_point::max();  ///< of the paths that are explored now
   bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false;
   unsigned mixed_paths_ = 0;
   std::optional<Repairer> repairer_;

@@ -87,12 +87,15 @@ void Terms::forEachPart(TermId id, F&& visit) const {
 }
 
 const std::vector<TermId>& Terms::symbolsOf(TermId id) const {
-  if (const auto it = symbols_of_.find(id); it != symbols_of_.end()) return it->second;
+  if (id < symbols_index_.size() && symbols_index_[id] != 0) return symbols_of_[symbols_index_[id] - 1];
   std::set<TermId> symbols;
   forEachPart(id, [&](TermId at, const Term& term) {
     if (term.op == TermOp::kSymbol) symbols.insert(at);
   });
-  return symbols_of_.emplace(id, std::vector<TermId>(symbols.begin(), symbols.end())).first->second;
+  symbols_index_.resize(std::max<std::size_t>(symbols_index_.size(), terms_.size()), 0);
+  symbols_of_.emplace_back(symbols.begin(), symbols.end());
+  symbols_index_[id] = static_cast<std::uint32_t>(symbols_of_.size());
+  return symbols_of_.back();
 }
 
 std::set<std::uint64_t> Terms::constantsOf(TermId id) const {

@@ -2,8 +2,8 @@
 // What cannot hold together, as far as it was found out.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "analyzer/symbolic/assumption.h"
@@ -12,19 +12,29 @@ namespace handoff::symbolic {
 
 class Refutations {
  public:
-  /// `assumptions` ascending and not empty.
+  explicit Refutations(const Terms& terms) : terms_(terms) {}
+
+  /// `assumptions` must not be empty.
   void add(const Assumptions& assumptions, const Ranges& ranges);
-  /// Is some of what was refuted part of this? `assumptions` ascending; symbols without a range keep to their bounds.
+  /// Does some of what was refuted follow from this? Symbols without a range keep to their bounds.
   bool cover(const Assumptions& assumptions, const Ranges& ranges) const;
   bool cover(const Assumption& alone) const { return cover(Assumptions{alone}, {}); }
 
  private:
+  /// An assumption; of comparisons of one term with constants the one with the higher bar says more.
+  struct Part {
+    std::uint64_t key = 0;   ///< equal for such comparisons
+    std::uint64_t bar = 0;
+  };
   struct Refuted {
-    Assumptions others;   ///< beside the first
+    std::vector<Part> parts;   ///< by key, each once
     Ranges ranges;
   };
-  static std::uint64_t keyOf(const Assumption& assumption) { return std::uint64_t{assumption.predicate} << 1 | (assumption.holds ? 1 : 0); }
 
+  Part partOf(const Assumption& assumption) const;
+  std::vector<Part> partsOf(const Assumptions& assumptions) const;
+
+  const Terms& terms_;
   std::unordered_map<std::uint64_t, std::vector<Refuted>> by_first_;
 };
 

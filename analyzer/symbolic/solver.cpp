@@ -15,7 +15,7 @@ constexpr std::size_t kMaxVariants = 48;
 
 }  // namespace
 
-Solver::Solver(Terms& terms, unsigned milliseconds) : terms_(terms), check_(terms, milliseconds), sets_(terms), time_(milliseconds) {}
+Solver::Solver(Terms& terms, unsigned milliseconds) : terms_(terms), check_(terms), sets_(terms), refutations_(terms), time_(milliseconds) {}
 
 void Solver::push() { levels_.push_back(assumptions_.size()); }
 
@@ -37,15 +37,17 @@ Solver::Assumptions Solver::unsatisfied(Valuation& values, std::size_t most) con
 
 // Else `open` is what the nearest of them leaves unsatisfied.
 bool Solver::tryKnownInputs(Assumptions& open, Model& nearest) {
-  if (inputs_.empty()) keep({});
+  if (inputs_.empty()) keep(Valuation(terms_, {}), inputs_);
   std::size_t fewest = assumptions_.size() + 1;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    Assumptions left = unsatisfied(inputs_[i], fewest);
-    if (left.size() >= fewest) continue;
-    fewest = left.size();
-    open = std::move(left);
-    nearest = inputs_[i].model();
-    if (fewest == 0) return true;
+  for (std::deque<Valuation>* const known : {&inputs_, &near_misses_}) {
+    for (Valuation& values : *known) {
+      Assumptions left = unsatisfied(values, fewest);
+      if (left.size() >= fewest) continue;
+      fewest = left.size();
+      open = std::move(left);
+      nearest = values.model();
+      if (fewest == 0) return true;
+    }
   }
   return false;
 }
@@ -69,7 +71,7 @@ bool Solver::tryVariants(const Assumptions& open, const Model& nearest) {
       model[symbol.value] = word;
       Valuation values(terms_, model);
       if (!isSatisfied(values, open.front()) || !unsatisfied(values, 1).empty()) continue;
-      keep(std::move(model));
+      keep(std::move(values), inputs_);
       return true;
     }
   }
@@ -99,9 +101,9 @@ Solver::Assumptions Solver::slice(const Assumptions& open) const {
   return {chosen.begin(), chosen.end()};
 }
 
-void Solver::keep(Model model) {
-  inputs_.emplace_front(terms_, std::move(model));
-  if (inputs_.size() > kMaxInputs) inputs_.pop_back();
+void Solver::keep(Valuation values, std::deque<Valuation>& among) {
+  among.push_front(std::move(values));
+  if (among.size() > kMaxInputs) among.pop_back();
 }
 
 Solver::Answer Solver::isFeasible() {
@@ -125,7 +127,7 @@ Solver::Answer Solver::isFeasible() {
   }
   const Answer answer = ask(slice(open), model);
   if (answer != Answer::kYes) return answer;
-  keep(model);
+  keep(Valuation(terms_, model), inputs_);
   last_ = std::move(model);
   return answer;
 }

@@ -67,6 +67,12 @@ class Solver {
 
  private:
   struct Search;
+  /// The pieces of an assumption that speak of several symbols, and what the others leave of single ones.
+  struct Parted {
+    Assumptions pieces;
+    Ranges ranges;
+    bool is_conflict = false;
+  };
 
   bool isSatisfied(Valuation& values, const Assumption& assumption) const { return (values(assumption.predicate) != 0) == assumption.holds; }
   Assumptions unsatisfied(Valuation& values, std::size_t most) const;
@@ -78,11 +84,14 @@ class Solver {
   void clamp(Model& model, const Ranges& ranges) const;
   static bool isConflict(const Ranges& ranges);
   const Assumptions& piecesOf(const Assumption& assumption);
+  const Parted& partedOf(const Assumption& assumption);
+  void restrict(Ranges& ranges, const Ranges& further) const;
   Assumptions alternativesOf(const Assumption& assumption);
   Answer ask(const Assumptions& assumptions, Model& model);
   Answer search(Search question, Model& model, unsigned splits);
   Answer split(const Assumption& wide, const Search& question, Model& model, unsigned splits);
-  void keep(Model model);
+  Answer splitByAlternative(const Assumption& wide, const Search& question, Model& model, unsigned splits);
+  static void keep(Valuation values, std::deque<Valuation>& among);
 
   Terms& terms_;
   Z3Check check_;
@@ -90,11 +99,13 @@ class Solver {
   Assumptions assumptions_;
   std::vector<std::size_t> levels_;                 ///< how many assumptions there were
   std::deque<Valuation> inputs_;                    ///< that satisfied some question, the last one first
+  std::deque<Valuation> near_misses_;               ///< that satisfied a part of one
   std::map<Assumption, Assumptions> pieces_;        ///< of those that were asked about
+  std::map<Assumption, Parted> parted_;             ///< likewise
   Refutations refutations_;                         ///< by Z3
   std::optional<Model> last_;
   const std::chrono::milliseconds time_;            ///< for each question
-  ThreadClock::time_point deadline_ = ThreadClock::time_point::max(), question_end_{};
+  ThreadClock::time_point deadline_ = ThreadClock::time_point::max();
   bool was_cut_short_ = false;
 };
 

@@ -13,6 +13,7 @@ constexpr std::size_t kMaxIntervals = 256;
 constexpr std::size_t kMinAlternatives = 8;  ///< of a piece that is split
 constexpr unsigned kMaxSplits = 2;           ///< within one another
 constexpr std::size_t kMaxAdded = 4;         ///< pieces that Z3 is given more of at a time
+constexpr std::chrono::milliseconds kTimeAtOnce(60);
 constexpr int kQuestionTimes = 2;            ///< the time of a question to Z3, for all that belong together
 constexpr std::size_t kMaxBox = 256;        ///< choices of values that are tried one by one
 
@@ -60,6 +61,8 @@ struct Solver::Search {
   Ranges chosen_ranges;  ///< likewise
   Assumptions open;      ///< that an evaluation of its answer looks after
   Ranges ranges;
+  std::chrono::milliseconds time{0};   ///< for each question to Z3
+  ThreadClock::time_point end{};       ///< of all of them
 
   void add(const Assumptions& pieces) {
     chosen.insert(chosen.end(), pieces.begin(), pieces.end());
@@ -135,6 +138,24 @@ const Assumptions& Solver::piecesOf(const Assumption& assumption) {
   return known->second;
 }
 
+const Solver::Parted& Solver::partedOf(const Assumption& assumption) {
+  const auto [known, is_new] = parted_.try_emplace(assumption);
+  Parted& parted = known->second;
+  if (!is_new) return parted;
+  parted.pieces = piecesOf(assumption);
+  std::optional<Ranges> ranges = takeRanges(parted.pieces);
+  parted.is_conflict = !ranges;
+  if (ranges) parted.ranges = std::move(*ranges);
+  return parted;
+}
+
+void Solver::restrict(Ranges& ranges, const Ranges& further) const {
+  for (const auto& [symbol, range] : further) {
+    const auto [own, is_new] = ranges.try_emplace(symbol, range);
+    if (!is_new && own->second.parts() != range.parts()) own->second = own->second.intersectedWith(range);
+  }
+}
+
 // One of these holds when the assumption does.
 Assumptions Solver::alternativesOf(const Assumption& assumption) {
   Assumptions alternatives = piecesOf({assumption.predicate, !assumption.holds});
@@ -147,34 +168,40 @@ Answer Solver::ask(const Assumptions& assumptions, Model& model) {
   for (std::size_t i = model.size(); i < terms_.symbols().size(); ++i) model.push_back(terms_.symbols()[i].low);
   Search question;
   for (const Assumption& assumption : assumptions) {
-    const Assumptions& pieces = piecesOf(assumption);
-    question.open.insert(question.open.end(), pieces.begin(), pieces.end());
+    const Parted& parted = partedOf(assumption);
+    if (parted.is_conflict) return Answer::kNo;
+    question.open.insert(question.open.end(), parted.pieces.begin(), parted.pieces.end());
+    restrict(question.ranges, parted.ranges);
   }
+  if (isConflict(question.ranges)) return Answer::kNo;
   std::sort(question.open.begin(), question.open.end());
   question.open.erase(std::unique(question.open.begin(), question.open.end()), question.open.end());
-  std::optional<Ranges> ranges = takeRanges(question.open);
-  if (!ranges) return Answer::kNo;
-  question.ranges = std::move(*ranges);
   // What cannot fail says nothing.
   std::erase_if(question.open, [&](const Assumption& piece) { return refutations_.cover({piece.predicate, !piece.holds}); });
   clamp(model, question.ranges);
   if (question.open.empty()) return Answer::kYes;
   if (const std::optional<Answer> answer = askBox(terms_, question.open, question.ranges, model)) return *answer;
   if (refutations_.cover(question.open, question.ranges)) return Answer::kNo;
-  question_end_ = ThreadClock::now() + kQuestionTimes * time_;
+  question.time = time_;
+  question.end = ThreadClock::now() + kQuestionTimes * time_;
   const Answer answer = search(std::move(question), model, 0);
   was_cut_short_ |= answer == Answer::kUnknown;  // bit-vectors are decidable: it gives up for lack of time only
   return answer;
 }
 
 Answer Solver::search(Search question, Model& model, unsigned splits) {
+  std::optional<Valuation> near_miss;
+  const auto endWith = [&](Answer answer) {
+    if (near_miss) keep(std::move(*near_miss), near_misses_);
+    return answer;
+  };
   while (true) {
     if (!question.chosen.empty()) {
-      if (refutations_.cover(question.chosen, question.chosen_ranges)) return Answer::kNo;
-      if (ThreadClock::now() >= question_end_) return Answer::kUnknown;
-      const Answer answer = check_(question.chosen, question.chosen_ranges, model);
+      if (refutations_.cover(question.chosen, question.chosen_ranges)) return endWith(Answer::kNo);
+      if (ThreadClock::now() >= question.end) return endWith(Answer::kUnknown);
+      const Answer answer = check_(question.chosen, question.chosen_ranges, model, static_cast<unsigned>(question.time.count()));
       if (answer == Answer::kNo) refutations_.add(question.chosen, question.chosen_ranges);
-      if (answer != Answer::kYes) return answer;
+      if (answer != Answer::kYes) return endWith(answer);
     }
     bool has_grown = false;
     for (const auto& [symbol, range] : question.ranges) {
@@ -193,29 +220,37 @@ Answer Solver::search(Search question, Model& model, unsigned splits) {
     }
     if (!has_grown && broken.empty()) return wide ? split(*wide, question, model, splits) : Answer::kYes;
     const std::size_t before = question.chosen.size();
+    if (!question.chosen.empty()) near_miss.emplace(std::move(values));
     question.add(broken);
     // The two differ about a division by zero.
     if (!has_grown && question.chosen.size() == before) return Answer::kUnknown;
   }
 }
 
-// One alternative after the other.
+// All alternatives at once where that is quick, else one after the other.
 Answer Solver::split(const Assumption& wide, const Search& question, Model& model, unsigned splits) {
+  Search at_once = question;
+  std::erase(at_once.open, wide);
+  at_once.add({wide});
+  at_once.time = kTimeAtOnce;
+  at_once.end = std::min(question.end, ThreadClock::now() + kTimeAtOnce);
+  Model candidate = model;
+  const Answer quick = search(std::move(at_once), candidate, kMaxSplits);
+  if (quick == Answer::kYes) model = std::move(candidate);
+  return quick != Answer::kUnknown ? quick : splitByAlternative(wide, question, model, splits);
+}
+
+Answer Solver::splitByAlternative(const Assumption& wide, const Search& question, Model& model, unsigned splits) {
   const Assumptions alternatives = alternativesOf(wide);
   Answer answer = Answer::kNo;
   for (const Assumption& alternative : alternatives) {
     Search narrower = question;
     std::erase(narrower.open, wide);
-    Assumptions pieces = piecesOf(alternative);
-    const std::optional<Ranges> ranges = takeRanges(pieces);
-    if (!ranges) continue;
-    for (const auto& [symbol, range] : *ranges) {
-      Intervals& own = narrower.ranges.try_emplace(symbol, terms_[symbol].low, terms_[symbol].high).first->second;
-      own = own.intersectedWith(range);
-    }
-    if (isConflict(narrower.ranges)) continue;
+    const Parted& parted = partedOf(alternative);
+    restrict(narrower.ranges, parted.ranges);
+    if (parted.is_conflict || isConflict(narrower.ranges)) continue;
     for (auto& [symbol, range] : narrower.chosen_ranges) range = narrower.ranges.at(symbol);
-    narrower.add(pieces);
+    narrower.add(parted.pieces);
     Model candidate = model;
     clamp(candidate, narrower.ranges);
     const Answer own = search(std::move(narrower), candidate, splits + 1);

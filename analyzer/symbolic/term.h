@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <set>
@@ -163,7 +164,8 @@ class Terms {
   std::unordered_map<Term, TermId, Hash> ids_;
   std::unordered_map<std::string, std::uint32_t> lane_constant_ids_;
   std::unordered_map<std::uint64_t, TermId> of_lane_;
-  mutable std::unordered_map<TermId, std::vector<TermId>> symbols_of_;
+  mutable std::vector<std::uint32_t> symbols_index_;       ///< by term: index into symbols_of_, plus 1
+  mutable std::deque<std::vector<TermId>> symbols_of_;
 };
 
 /// All ones in the low `width` bits.

@@ -10,11 +10,7 @@
 namespace handoff::symbolic {
 
 struct Z3Check::State {
-  explicit State(unsigned milliseconds) : solver(z3::tactic(context, "qfbv").mk_solver()) {
-    z3::params options(context);
-    options.set("timeout", milliseconds);
-    solver.set(options);
-  }
+  State() : solver(z3::tactic(context, "qfbv").mk_solver()) {}
 
   z3::context context;
   z3::solver solver;
@@ -89,13 +85,16 @@ class Translation {
 
 }  // namespace
 
-Z3Check::Z3Check(const Terms& terms, unsigned milliseconds) : terms_(terms), state_(std::make_unique<State>(milliseconds)) {}
+Z3Check::Z3Check(const Terms& terms) : terms_(terms), state_(std::make_unique<State>()) {}
 Z3Check::~Z3Check() = default;
 
-Answer Z3Check::operator()(const Assumptions& assumptions, const Ranges& ranges, Model& model) {
+Answer Z3Check::operator()(const Assumptions& assumptions, const Ranges& ranges, Model& model, unsigned milliseconds) {
   z3::context& context = state_->context;
   z3::solver& solver = state_->solver;
   solver.reset();
+  z3::params options(context);
+  options.set("timeout", milliseconds);
+  solver.set(options);
   Translation translate(terms_, context, state_->known);
   std::set<TermId> symbols;
   for (const Assumption& assumption : assumptions) {

@@ -10,14 +10,14 @@ namespace handoff::symbolic {
 
 class Z3Check {
  public:
-  /// `milliseconds`: for each question; one that takes longer is answered kUnknown.
-  Z3Check(const Terms& terms, unsigned milliseconds);
+  explicit Z3Check(const Terms& terms);
   ~Z3Check();
   Z3Check(const Z3Check&) = delete;
   Z3Check& operator=(const Z3Check&) = delete;
 
-  /// Do all of these hold together for some values of their symbols, which then go into `model`?
-  Answer operator()(const Assumptions& assumptions, const Ranges& ranges, Model& model);
+  /// Do all of these hold together for some values of their symbols, which then go into `model`? kUnknown after so many
+  /// milliseconds.
+  Answer operator()(const Assumptions& assumptions, const Ranges& ranges, Model& model, unsigned milliseconds);
 
  private:
   struct State;
