@@ -225,14 +225,16 @@ void Paths::turnOperand(const Decision& decision, std::vector<Condition> values,
     // The next one has to differ from this one, too.
     symbolic::Model model = queue_.back().inputs;
     model.resize(terms_.symbols().size(), 0);
-    for (Condition& c : values) {
-      const symbolic::Term term = terms_[c.predicate];
-      if (term.op == symbolic::TermOp::kEqual && terms_.isConstant(term.b)) {
-        c = {terms_.equal(term.a, terms_.constant(terms_.evaluate(term.a, 0, model), terms_[term.a].width)), true};
-      } else {
-        c.holds = terms_.evaluate(c.predicate, 0, model) != 0;
-      }
+    if (decision.value == symbolic::kConcrete) {  // one of two
+      for (Condition& c : values) c.holds = terms_.evaluate(c.predicate, 0, model) != 0;
+      continue;
     }
+    values.clear();
+    machine::forEachLane(decision.value_lanes, [&](unsigned lane) {
+      const TermId value = atFirstTurn(terms_.ofLane(decision.value, lane));
+      const TermId same = terms_.equal(value, terms_.constant(terms_.evaluate(value, 0, model), terms_[value].width));
+      if (!terms_.isConstant(same)) values.push_back({same, true});
+    });
   }
 }
 

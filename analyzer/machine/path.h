@@ -42,6 +42,8 @@ struct Decision {
   std::uint32_t instr = 0;
   bool leaves_loop = false;
   bool wants = true;             ///< kAccess: the side with the accesses
+  TermId value = 0;              ///< kValue: the operand itself, where any other value is another matter
+  LaneMask value_lanes = 0;      ///< whose operand it is
 };
 
 /// A register that moves on by the same amount with every period of a loop.

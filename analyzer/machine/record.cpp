@@ -79,7 +79,7 @@ void Core::noteValue(const Step& step, TermId term, const Lanes& words, LaneMask
   const TermId asked = terms.ofLanes(term, known);
   const TermId now = asTerm(kConcrete, words, known, terms[asked].width);
   path_->add({.kind = Decision::Kind::kValue, .condition = terms.equal(asked, now), .lanes = known, .truth = known,
-              .instr = step.op.instr});
+              .instr = step.op.instr, .value = asked, .value_lanes = known});
 }
 
 namespace {
