@@ -56,6 +56,8 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
 
 /// For launches that the unit does not have: as long as its own took, within these.
 constexpr std::chrono::seconds kMinAside(1), kMaxAside(10);
+/// However many warps there are, each gets so far.
+constexpr std::uint64_t kMinStepsOfWarp = 40'000;
 /// Paths on which threads are made to differ where data decide.
 constexpr unsigned kMaxMixedPaths = 16;
 
@@ -126,16 +128,15 @@ class KernelAnalysis {
   /// True when nothing stood in the way of all paths.
   bool explorePaths(const machine::Program& program, const Scenario& scenario) {
     const std::size_t limits_before = report_.limits.size();
-    PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
-                      .deadline = start_ + std::chrono::seconds(options_.max_seconds), .cancel = options_.cancel};
-    budget.deadline = std::min(budget.deadline, deadline_);
+    const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
+                            .deadline = std::min(start_ + std::chrono::seconds(options_.max_seconds), deadline_), .cancel = options_.cancel};
     is_explored_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {
       runBlock(program, one, log);
       is_explored_ = true;  // the first one has the values of the launch, or those assumed for it
     };
     const auto probe = [&](const Scenario& one, machine::PathLog& log) {
-      machine::RunOptions options = runOptions(program);
+      machine::RunOptions options = runOptions(program, one.launch);
       options.path = &log;
       report_.warp_instructions += machine::run(program, one.launch, options).steps;
     };
@@ -181,17 +182,18 @@ class KernelAnalysis {
     }
   }
 
-  machine::RunOptions runOptions(const machine::Program& program) {
+  machine::RunOptions runOptions(const machine::Program& program, const machine::Launch& launch) {
     machine::RunOptions options;
     // Without asynchronous copies only plain barriers are at stake; a short run says most of it.
-    options.max_steps = program.has_async_copies ? options_.max_steps : options_.max_steps / 5;
+    const std::uint64_t steps = std::max(options_.max_steps, kMinStepsOfWarp * launch.warps() * launch.clusterSize());
+    options.max_steps = program.has_async_copies ? steps : steps / 5;
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
     options.questions = &questions_;
     return options;
   }
 
   void runBlock(const machine::Program& program, const Scenario& scenario, machine::PathLog& log) {
-    machine::RunOptions options = runOptions(program);
+    machine::RunOptions options = runOptions(program, scenario.launch);
     options.path = &log;
     const Assumed assumed = runOnce(program, scenario, options);
     options.path = nullptr;

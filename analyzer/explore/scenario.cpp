@@ -284,7 +284,23 @@ class Builder {
     }
   }
 
+  /// What a launch calls a parameter of PTX, which has no names.
+  static std::string numberOf(const machine::ParamRead& read) {
+    const std::string number = "param" + std::to_string(read.param);
+    return read.offset == 0 ? number : number + "+" + std::to_string(read.offset);
+  }
+
+  void checkNames() {
+    if (decl_ != nullptr) return;
+    for (const auto& [name, value] : given_.named) {
+      const bool is_read = std::any_of(program_.param_reads.begin(), program_.param_reads.end(),
+                                       [&, &own = name](const machine::ParamRead& read) { return numberOf(read) == own; });
+      if (!is_read) assume("the kernel reads no parameter '" + name + "', to which the launch gives a value: those of PTX are param0, param1, ...");
+    }
+  }
+
   void fixParameters() {
+    checkNames();
     scenario_.launch.param_bytes.assign(program_.param_bytes, 0);
     scenario_.launch.param_known.assign(program_.param_bytes, false);
     for (const machine::ParamRead& read : program_.param_reads) fixParameter(read);
@@ -326,7 +342,8 @@ class Builder {
       const std::uint64_t word = static_cast<std::uint64_t>(argument.value) >> (8 * (read.offset - argument.offset));
       return fixTo(read, name, word, argument.value, /*is_assumed=*/false);
     }
-    if (const auto named = given_.named.find(name); named != given_.named.end()) {
+    const auto named = given_.named.find(decl_ != nullptr ? name : numberOf(read));
+    if (named != given_.named.end()) {
       return fixTo(read, name, static_cast<std::uint64_t>(named->second), named->second, /*is_assumed=*/false);
     }
     const std::int64_t value = read.size == 1 ? 1 : kAssumedInteger;

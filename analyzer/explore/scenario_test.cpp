@@ -164,6 +164,18 @@ TEST_F(ScenarioTest, OptionsBeatEverything) {
   EXPECT_EQ(scenario.launch.param_bytes[8], 9);
 }
 
+TEST_F(ScenarioTest, ParametersOfPtxGoByTheirNumbers) {
+  options_.launches = {"block=32 grid=1 smem=64 param1=9"};
+  const Result<machine::Program> program = machine::buildProgram(unit_.module, unit_.module.functions.front());
+  ASSERT_TRUE(program.hasValue());
+  const std::vector<Scenario> known = scenariosFor(unit_, nullptr, *program, options_);
+  ASSERT_THAT(known, SizeIs(1));
+  EXPECT_EQ(known[0].launch.param_bytes[8], 9);
+  EXPECT_THAT(assumptions(known[0]), IsEmpty());
+  options_.launches = {"block=32 grid=1 smem=64 K=9"};
+  EXPECT_THAT(assumptions(scenariosFor(unit_, nullptr, *program, options_)[0]), ElementsAre(HasSubstr("no parameter 'K'")));
+}
+
 TEST_F(ScenarioTest, LaunchBoundIsABetterGuessThanTheDefault) {
   unit_.module.functions.front().limits.max_ntid = std::array<std::uint32_t, 3>{96, 1, 1};
   const Scenario scenario = only();
