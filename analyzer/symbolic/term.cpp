@@ -15,30 +15,41 @@ using U128 = unsigned __int128;
 
 }  // namespace
 
-std::size_t Terms::Hash::operator()(const Term& term) const {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0xff51afd7ed558ccdull;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t hashOf(const Term& term) {
   std::uint64_t hash = static_cast<std::uint64_t>(term.op) * 0x9e3779b97f4a7c15ull + term.width;
-  for (const std::uint64_t part : {std::uint64_t{term.a}, std::uint64_t{term.b}, std::uint64_t{term.c}, term.value}) {
-    hash = (hash ^ part) * 0xff51afd7ed558ccdull;
-    hash ^= hash >> 32;
-  }
+  for (const std::uint64_t part : {std::uint64_t{term.a}, std::uint64_t{term.b}, std::uint64_t{term.c}, term.value}) hash = mix(hash, part);
   return hash;
 }
+
+std::uint64_t hashOf(const LaneWords& words) {
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : words) hash = mix(hash + 1, word);
+  return hash;
+}
+
+}  // namespace
 
 Terms::Terms() { terms_.emplace_back(); }
 
 TermId Terms::intern(Term term) {
-  if (const auto known = ids_.find(term); known != ids_.end()) return known->second;
-  const auto child = [&](TermId id) {
-    term.has_lanes |= id != kConcrete && terms_[id].has_lanes;
-    term.has_symbols |= id != kConcrete && terms_[id].has_symbols;
-  };
-  child(term.a), child(term.b), child(term.c);
-  term.high = widthMask(term.width);
-  bound(term);
-  const auto id = static_cast<TermId>(terms_.size());
-  terms_.push_back(term);
-  ids_.emplace(term, id);
-  return id;
+  return ids_.findOrInsert(hashOf(term), [&](TermId id) { return terms_[id] == term; }, [&] {
+    const auto child = [&](TermId id) {
+      term.has_lanes |= id != kConcrete && terms_[id].has_lanes;
+      term.has_symbols |= id != kConcrete && terms_[id].has_symbols;
+    };
+    child(term.a), child(term.b), child(term.c);
+    term.high = widthMask(term.width);
+    bound(term);
+    terms_.push_back(term);
+    return static_cast<TermId>(terms_.size() - 1);
+  });
 }
 
 TermId Terms::symbol(std::string name, unsigned width, std::uint64_t low, std::uint64_t high) {
@@ -55,10 +66,12 @@ TermId Terms::lanes(const LaneWords& words, unsigned width) {
   for (std::uint64_t& word : masked) word &= widthMask(width);
   const bool is_uniform = std::all_of(masked.begin(), masked.end(), [&](std::uint64_t word) { return word == masked[0]; });
   if (is_uniform) return constant(masked[0], width);
-  const std::string key(reinterpret_cast<const char*>(masked.data()), sizeof(masked));
-  const auto [it, is_new] = lane_constant_ids_.try_emplace(key, static_cast<std::uint32_t>(lane_constants_.size()));
-  if (is_new) lane_constants_.push_back(masked);
-  return intern({.op = TermOp::kLaneConstant, .width = static_cast<std::uint8_t>(width), .has_lanes = true, .value = it->second});
+  const std::uint32_t index = lane_constant_ids_.findOrInsert(
+      hashOf(masked), [&](std::uint32_t known) { return lane_constants_[known] == masked; }, [&] {
+        lane_constants_.push_back(masked);
+        return static_cast<std::uint32_t>(lane_constants_.size() - 1);
+      });
+  return intern({.op = TermOp::kLaneConstant, .width = static_cast<std::uint8_t>(width), .has_lanes = true, .value = index});
 }
 
 // --- bounds ---

@@ -15,6 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyzer/symbolic/id_table.h"
+
 namespace handoff::symbolic {
 
 /// Index into Terms; kConcrete: no term, the value does not depend on any symbol.
@@ -115,9 +117,6 @@ class Terms {
   std::string text(TermId id) const;
 
  private:
-  struct Hash {
-    std::size_t operator()(const Term& term) const;
-  };
   /// constant + sum of coefficient * atom, modulo 2^width.
   struct Linear {
     unsigned width = 0;
@@ -161,8 +160,7 @@ class Terms {
   std::vector<Term> terms_;
   std::vector<Symbol> symbols_;
   std::vector<LaneWords> lane_constants_;
-  std::unordered_map<Term, TermId, Hash> ids_;
-  std::unordered_map<std::string, std::uint32_t> lane_constant_ids_;
+  IdTable ids_, lane_constant_ids_;
   std::unordered_map<std::uint64_t, TermId> of_lane_;
   mutable std::vector<std::uint32_t> symbols_index_;       ///< by term: index into symbols_of_, plus 1
   mutable std::deque<std::vector<TermId>> symbols_of_;
