@@ -55,7 +55,7 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
 }
 
 /// For launches that the unit does not have: as long as its own took, within these.
-constexpr std::chrono::seconds kMinAside(1), kMaxAside(10);
+constexpr std::chrono::seconds kMinAside(2), kMaxAside(10);
 /// However many warps there are, each gets so far.
 constexpr std::uint64_t kMinStepsOfWarp = 40'000;
 /// Paths on which threads are made to differ where data decide.
