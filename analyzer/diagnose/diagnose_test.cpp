@@ -145,7 +145,7 @@ TEST(Rules, CopiesOfNullPointers) {
   EXPECT_THAT(rules(null + "cp.async.cg.shared.global [%s], [%d1], 16;\n" + kCommit + kWait), ElementsAre("wrong-space"));
   EXPECT_THAT(rules(null + "add.u64 %d1, %d1, 4096;\ncp.async.cg.shared.global [%s], [%d1], 16;\n" + kCommit + kWait),
               ElementsAre("wrong-space"));
-  EXPECT_THAT(rules("mov.u32 %r1, 0;\ncp.async.cg.shared.global [%r1], [%g], 16;\n" + kCommit + kWait), ElementsAre("wrong-space"));
+  EXPECT_THAT(rules(kText + "mov.u32 %r1, 0;\ncp.async.cg.shared.global [%r1], [%g], 16;\n" + kCommit + kWait), ElementsAre("wrong-space"));
 }
 
 TEST(Rules, UninitializedBarrier) {
