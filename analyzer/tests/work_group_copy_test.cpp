@@ -27,7 +27,8 @@ TEST_P(WorkGroupCopyTest, IsVerifiedOrAViolation) {
   options.try_repairs = false;
   for (const KernelReport& kernel : analyzeCase(item.path, item.arch, frontend::Choice::kClang, options)) {
     EXPECT_EQ(kernel.verdict, item.isBad() ? Verdict::kViolation : Verdict::kVerified);
-    EXPECT_EQ(kernel.findings.empty(), !item.isBad());
+    const auto counts = [](const diagnose::Finding& finding) { return !finding.is_for_other_launches; };
+    EXPECT_EQ(std::any_of(kernel.findings.begin(), kernel.findings.end(), counts), item.isBad());
   }
 }
 
