@@ -43,8 +43,9 @@ PRELUDE = """
 class Case:
     """A file, how it is launched, and what its suite says of it."""
 
-    def __init__(self, path, is_right, launch="", flags=(), arch="sm_80"):
+    def __init__(self, path, is_right, launch="", flags=(), arch="sm_80", needs_toolkit=False):
         self.path, self.is_right, self.launch, self.flags, self.arch = path, is_right, launch, list(flags), arch
+        self.needs_toolkit = needs_toolkit
         self.text = path.read_text(errors="replace")
 
     def shares(self):
@@ -96,15 +97,17 @@ def weft(folder):
     """Everything is right but negatives/; blocks as the launch bounds say. Old shuffles need an old target."""
     for path in sorted(folder.glob("*/*.cu")):
         bound = re.search(r"__launch_bounds__\(\s*(\d+)", path.read_text(errors="replace"))
-        yield Case(path, path.parent.name != "negatives", "block=%s" % bound[1], ["--no-cuda-version-check"], "sm_60")
+        yield Case(path, path.parent.name != "negatives", "block=%s" % bound[1], ["--no-cuda-version-check"], "sm_60", True)
 
 
 def check(case, handoff, prelude, seconds):
     """The report on a case: {"verdicts", "findings", "limits", "seconds", "error"}."""
     command = [handoff, "check", "--no-cache", "--format=json", "--arch=" + case.arch, "--time-limit=%d" % seconds]
+    if not case.needs_toolkit:
+        command.append("--cuda-path=none")
     if case.launch:
         command += ["--launch", case.launch]
-    command += [str(case.path), "--", "-include", str(prelude), "-I" + str(case.path.parent), "-w"] + case.flags
+    command += [str(case.path), "--", "-include", str(prelude), "-I" + str(prelude.parent), "-I" + str(case.path.parent), "-w"] + case.flags
     out = {"verdicts": [], "findings": [], "limits": [], "seconds": 0.0, "error": ""}
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=20 * seconds)
@@ -155,6 +158,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         prelude = pathlib.Path(folder, "prelude.h")
         prelude.write_text(PRELUDE)
+        prelude.with_name("cuda.h").write_text("")  # the suites' own one declares what Handoff declares itself
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
             outs = list(pool.map(lambda case: check(case, options.handoff, prelude, options.time_limit), cases))
     for case, out in zip(cases, outs):
