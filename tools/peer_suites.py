@@ -102,7 +102,7 @@ def weft(folder):
 
 def check(case, handoff, prelude, seconds):
     """The report on a case: {"verdicts", "findings", "limits", "seconds", "error"}."""
-    command = [handoff, "check", "--no-cache", "--format=json", "--arch=" + case.arch, "--time-limit=%d" % seconds]
+    command = [handoff, "check", "--no-cache", "--format=json", "--stats", "--arch=" + case.arch, "--time-limit=%d" % seconds]
     if not case.needs_toolkit:
         command.append("--cuda-path=none")
     if case.launch:
@@ -123,6 +123,13 @@ def check(case, handoff, prelude, seconds):
             out["limits"] += [limit["reason"] if isinstance(limit, dict) else limit for limit in kernel.get("limits", [])]
             out["findings"] += ["%s:%d" % (finding["rule"], finding["line"]) for finding in kernel.get("findings", [])]
     return out
+
+
+def row(case, out, folder):
+    """Name, what the suite says, verdicts, findings, seconds of analysis, limits; with tabs between."""
+    said = out["error"].splitlines()[0] if out["error"] else " ".join(sorted(set(out["verdicts"]))) or "no kernel"
+    return "\t".join([str(case.path.relative_to(folder)), "right" if case.is_right else "wrong", said, ",".join(out["findings"]) or "-",
+                      "%.2f" % out["seconds"], "; ".join(sorted(set(out["limits"]))) or "-"])
 
 
 def summary(results):
@@ -160,12 +167,10 @@ def main():
         prelude.write_text(PRELUDE)
         prelude.with_name("cuda.h").write_text("")  # the suites' own one declares what Handoff declares itself
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-            outs = list(pool.map(lambda case: check(case, options.handoff, prelude, options.time_limit), cases))
-    for case, out in zip(cases, outs):
-        name = case.path.relative_to(options.folder.resolve())
-        said = out["error"].splitlines()[0] if out["error"] else " ".join(sorted(set(out["verdicts"]))) or "no kernel"
-        print("\t".join([str(name), "right" if case.is_right else "wrong", said, ",".join(out["findings"]) or "-",
-                         "%.2f" % out["seconds"], "; ".join(sorted(set(out["limits"]))) or "-"]))
+            outs = []
+            for case, out in zip(cases, pool.map(lambda case: check(case, options.handoff, prelude, options.time_limit), cases)):
+                print(row(case, out, options.folder.resolve()), flush=True)
+                outs.append(out)
     print("\n" + summary(list(zip(cases, outs))))
 
 
