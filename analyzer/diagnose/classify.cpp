@@ -75,6 +75,17 @@ EventId lastPhaseWait(machine::Access access, std::uint64_t barrier, const Outco
   return 0;
 }
 
+// Whether the thread of `use` has waited for a phase of a barrier that tracks this cp.async copy.
+bool hasWaitedForTracked(machine::Access copy, machine::Access use, const Outcome& outcome) {
+  const Event& issue = outcome.log[copy.event];
+  for (EventId id = copy.event + 1; id < outcome.log.end(); ++id) {
+    const Event& event = outcome.log[id];
+    if (event.kind != EventKind::kCopyArrive || event.warp != issue.warp || !(event.lanes & machine::laneBit(copy.lane))) continue;
+    if (lastPhaseWait(use, outcome.log.barrierOf(id), outcome) != 0) return true;
+  }
+  return false;
+}
+
 bool isBeforeTheFirst(EventId wait, const Outcome& outcome) {
   return static_cast<std::int32_t>(outcome.log[wait].value) < 0;
 }
@@ -103,7 +114,8 @@ Cause readOfBulk(const Conflict& conflict, const Outcome& outcome) {
 Cause readOfCopy(const Conflict& conflict, const Outcome& outcome) {
   if (outcome.log[conflict.first.event].kind != EventKind::kCopy) return readOfBulk(conflict, outcome);
   if (conflict.is_tracked && staleWait(conflict, outcome) != 0) return Cause::kWrongParity;
-  if (conflict.start_ordered && conflict.is_tracked && !conflict.is_retired && !conflict.wait) return Cause::kPhaseRace;
+  const bool is_open = conflict.start_ordered && conflict.is_tracked && !conflict.is_retired && !conflict.wait;
+  if (is_open && hasWaitedForTracked(conflict.first, conflict.second, outcome)) return Cause::kPhaseRace;
   if (conflict.start_ordered) return whyInFlight(conflict);
   if (conflict.reader_got_new) return Cause::kPrematureOverwrite;
   if (conflict.has_previous_tile && !conflict.reader_saw_previous) return Cause::kPrematureOverwrite;

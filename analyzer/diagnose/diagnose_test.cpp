@@ -128,6 +128,26 @@ TEST(Rules, ArrivalCountMismatch) {
   EXPECT_THAT(rules("bar.sync 1, 96;"), ElementsAre("arrival-count-mismatch"));
 }
 
+TEST(Rules, RoundOfArrivalsAloneIsAWarning) {
+  const std::string first_waits = "setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\nbar.arrive 1, 64;\nbra END;\nFIRST:\nbar.sync 1, 64;\nEND:";
+  EXPECT_THAT(rules(first_waits), IsEmpty());
+  EXPECT_THAT(rules("setp.eq.u32 %p1, %w, 0;\n@%p1 bar.arrive 1, 64;"), IsEmpty()) << "the round stays open";
+  const std::vector<Diagnosis> all = test::run("bar.arrive 1, 64;", {.block = {64, 1, 1}}).diagnoses();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].finding.rule, "arrival-count-mismatch");
+  EXPECT_EQ(all[0].finding.severity, Severity::kWarning);
+  EXPECT_THAT(all[0].finding.message, HasSubstr("the 64 threads that barrier 1 counts have all only arrived"));
+}
+
+TEST(Rules, CopiesOfNullPointers) {
+  const std::string null = "mov.u64 %d1, 0;\n";
+  EXPECT_THAT(rules(null + "cp.async.cg.shared.global [%s], [%d1], 16, 0;\n" + kCommit + kWait), IsEmpty()) << "nothing is read";
+  EXPECT_THAT(rules(null + "cp.async.cg.shared.global [%s], [%d1], 16;\n" + kCommit + kWait), ElementsAre("wrong-space"));
+  EXPECT_THAT(rules(null + "add.u64 %d1, %d1, 4096;\ncp.async.cg.shared.global [%s], [%d1], 16;\n" + kCommit + kWait),
+              ElementsAre("wrong-space"));
+  EXPECT_THAT(rules(kText + "mov.u32 %r1, 0;\ncp.async.cg.shared.global [%r1], [%g], 16;\n" + kCommit + kWait), ElementsAre("wrong-space"));
+}
+
 TEST(Rules, UninitializedBarrier) {
   EXPECT_THAT(rules("setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], "
                     "64;\nmbarrier.arrive.shared.b64 _, [bar];\n" +
@@ -149,6 +169,23 @@ TEST(Rules, PhaseRace) {
   EXPECT_THAT(rules(init(32) + kCopy + "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n" + waitFor(0) +
                     kReadOther),
               ::testing::Contains("phase-race"));
+}
+
+TEST(Rules, TrackedCopyOfABarrierThatTheReaderDoesNotWaitFor) {
+  const std::string track = "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n";
+  const std::string second = "@%p1 mbarrier.init.shared.b64 [bar+8], 64;\nbar.sync 0;\nmbarrier.arrive.shared.b64 _, [bar+8];\n";
+  const std::string wait_second = "AGAIN:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar+8], 0;\n@!%p2 bra AGAIN;\n";
+  EXPECT_THAT(rules(init(64) + kCopy + track + kReadOwn), ElementsAre("missing-wait")) << "no wait at all";
+  EXPECT_THAT(rules(init(64) + second + kCopy + track + wait_second + kReadOwn), ElementsAre("missing-wait"));
+}
+
+TEST(Rules, BulkStoreOfATileThatOthersUpdateInPlace) {
+  const std::string in_place = kText + kCopy + kCommit + kWait + kSync + "ld.shared.u32 %r1, [%s];\nadd.u32 %r1, %r1, 1;\n" +
+                               "st.shared.u32 [%s], %r1;\nfence.proxy.async.shared::cta;\n";
+  const std::string store = "setp.eq.u32 %p1, %t, 0;\n@%p1 cp.async.bulk.global.shared::cta.bulk_group [%out], [tile], 1024;\n"
+                            "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n";
+  EXPECT_THAT(rules(in_place + kSync + store), IsEmpty());
+  EXPECT_THAT(rules(in_place + store), ElementsAre("missing-barrier"));
 }
 
 // --- what is no finding ---

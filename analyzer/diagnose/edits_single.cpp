@@ -8,6 +8,7 @@
 #include "analyzer/diagnose/edit_parts.h"
 #include "analyzer/diagnose/edits.h"
 #include "analyzer/diagnose/witness.h"
+#include "analyzer/machine/transfer/null_pointer.h"
 
 namespace handoff::diagnose {
 
@@ -74,6 +75,7 @@ class SingleEditor {
         break;
       case Misuse::Kind::kNoSuchPeer:
       case Misuse::Kind::kWrongSpace:
+        if (misuse.kind == Misuse::Kind::kWrongSpace && misuse.value >= static_cast<std::uint64_t>(machine::NullOperand::kSource)) break;
         addSpaceEdits(build_, at);
         multicast();
         break;

@@ -9,6 +9,7 @@
 #include "analyzer/diagnose/edits.h"
 #include "analyzer/diagnose/rule.h"
 #include "analyzer/diagnose/witness.h"
+#include "analyzer/machine/transfer/null_pointer.h"
 
 namespace handoff::diagnose {
 
@@ -30,10 +31,10 @@ class MisuseReporter {
     const bool is_cp_async = misuse_.event != 0 && run_.outcome.log[misuse_.event].kind == machine::EventKind::kCopy;
     const bool is_pedantic = (misuse_.kind == Misuse::Kind::kLeakedAtExit && is_cp_async) ||
                              (misuse_.kind == Misuse::Kind::kReinitialized && misuse_.value != 0);
-    finding.severity = is_pedantic ? Severity::kNote : rule->severity;
+    finding.severity = is_pedantic ? Severity::kNote : isUnawaited() ? Severity::kWarning : rule->severity;
     diagnosis.primary_instr = diagnosis.secondary_instr = run_.program.ops[misuse_.op].instr;
     finding.stack = run_.program.stackOf(diagnosis.primary_instr);
-    const bool has_place = misuse_.address != 0;
+    const bool has_place = misuse_.address != 0 && !isOfNullPointer();
     const bool global = misuse_.kind == Misuse::Kind::kMisalignedSource ||
                         misuse_.kind == Misuse::Kind::kMisalignedGlobalDestination ||
                         misuse_.kind == Misuse::Kind::kTensormapUnfenced || misuse_.kind == Misuse::Kind::kTensormapInUse;
@@ -84,6 +85,7 @@ class MisuseReporter {
       case Misuse::Kind::kDivergentBarrier: divergent(finding); break;
       case Misuse::Kind::kBarrierCountMismatch:
         finding.rule = "arrival-count-mismatch";
+        if (isUnawaited()) return unawaited(finding);
         finding.message = "this participant expects " + threads(misuse_.value) + " at the barrier, an earlier one " +
                           threads(misuse_.wanted);
         relate(finding, misuse_.other, "the earlier participant is here");
@@ -268,11 +270,32 @@ class MisuseReporter {
     }
   }
 
+  /// Equal counts: the participants agree, but all of them only arrive.
+  bool isUnawaited() const { return misuse_.kind == Misuse::Kind::kBarrierCountMismatch && misuse_.value == misuse_.wanted; }
+
+  void unawaited(Finding& finding) const {
+    finding.message = "the " + threads(misuse_.value) + " that barrier " + number(run_.outcome.log[misuse_.event].value) +
+                      " counts have all only arrived: nobody waits, and a later wait is for the next round";
+    if (misuse_.other != misuse_.event) relate(finding, misuse_.other, "the first of them arrives here");
+  }
+
+  bool isOfNullPointer() const {
+    return misuse_.kind == Misuse::Kind::kWrongSpace &&
+           misuse_.value >= static_cast<std::uint64_t>(machine::NullOperand::kSource);
+  }
+
+  void nullPointer(Finding& finding) const {
+    const bool is_source = misuse_.value == static_cast<std::uint64_t>(machine::NullOperand::kSource);
+    finding.message = std::string("the ") + (is_source ? "source" : "destination") + " of the copy of " + thread() +
+                      " is a null pointer: no variable lies at address " + number(misuse_.address);
+  }
+
   void cluster(Finding& finding) const {
     const std::string peer = "CTA " + number(misuse_.value);
     switch (misuse_.kind) {
       case Misuse::Kind::kWrongSpace:
         finding.rule = "wrong-space";
+        if (isOfNullPointer()) return nullPointer(finding);
         finding.message = misuse_.value == 0   ? "a copy to .shared::cta names memory of another CTA, " + place(ptx::Space::kShared)
                           : misuse_.value == 1 ? "the mbarrier lies in CTA " + number(misuse_.wanted) + ", not beside the destination " +
                                                      place(ptx::Space::kShared)

@@ -13,8 +13,13 @@ void RaceChecker::notePrevious(const Cell& cell, Access reader, bool reader_is_f
   // If the reader came first, the contents before the refill are still the cell's last write.
   const WriteId previous = reader_is_first ? cell.write : cell.previous_write;
   const ReadSetId reads = reader_is_first ? cell.reads : cell.previous_reads;
+  // A bulk copy of what its writer has updated in place wants the update.
+  bool is_update = false;
+  const Event& write = run_.log()[conflict.first.event];
   read_sets_.forEach(reads, [&](const ReadSets::Node& node) {
     const Event& other = run_.log()[node.event];
+    const bool by_writer = other.warp == write.warp && (node.lanes & laneBit(conflict.first.lane)) != 0;
+    is_update |= !reader_is_first && event.kind == EventKind::kBulk && by_writer;
     if (other.warp != event.warp || !(node.lanes & laneBit(reader.lane))) return true;
     conflict.reader_used_previous |= node.event != reader.event;
     if (other.site != event.site) return true;
@@ -23,7 +28,7 @@ void RaceChecker::notePrevious(const Cell& cell, Access reader, bool reader_is_f
     return true;
   });
   conflict.has_previous_tile =
-      previous != 0 &&
+      previous != 0 && !is_update &&
       order_.isKnown({eventOf(previous), laneOf(previous)}, Part::kWrite, conflict.cta, {warp, reader.lane});
 }
 

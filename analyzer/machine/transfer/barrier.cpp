@@ -7,6 +7,22 @@
 
 namespace handoff::machine {
 
+namespace {
+
+/// Arrivals that complete a round by themselves order nothing, and a thread that comes to wait meets the next round.
+bool isCompleteUnawaited(const CtaBarrier& barrier, const Cta& cta) {
+  const std::vector<CtaBarrier::Arrival>& arrivals = barrier.arrivals();
+  return std::none_of(arrivals.begin(), arrivals.end(), [](const CtaBarrier::Arrival& a) { return a.waits; }) &&
+         barrier.isComplete(cta.live);
+}
+
+Misuse countMismatch(EventId event, LaneMask lanes, std::uint64_t count, const CtaBarrier& barrier) {
+  return {.kind = Misuse::Kind::kBarrierCountMismatch, .event = event, .lanes = lanes, .value = count,
+          .wanted = barrier.expectedThreads(), .other = barrier.arrivals().front().event};
+}
+
+}  // namespace
+
 std::size_t Executor::isolate(const Step& step) {
   Warp& warp = step.warp;
   Fragment& fragment = warp.fragments[step.fragment];
@@ -98,8 +114,7 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
     addMisuse(step, {.kind = Misuse::Kind::kAmbiguousGeneration, .event = event, .lanes = laneBit(lane), .value = *id});
   });
   if (barrier.isActive() && barrier.expectedThreads() != *count) {
-    addMisuse(step, {.kind = Misuse::Kind::kBarrierCountMismatch, .event = event, .lanes = step.lanes, .value = *count,
-                     .wanted = barrier.expectedThreads(), .other = barrier.arrivals().front().event});
+    addMisuse(step, countMismatch(event, step.lanes, *count, barrier));
   }
   if (const EventId earlier = barrier.earlierArrival(warp.rank, step.lanes); earlier != 0) {
     addMisuse(step, {.kind = Misuse::Kind::kDoubleArrival, .event = event, .lanes = step.lanes, .value = *id, .other = earlier});
@@ -113,6 +128,7 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   if (program_.has_async_proxy) warp.clock.settleLoads(step.lanes, View::kReturned);
   warp.clock.publish(step.lanes, barrier.clock());
   barrier.arrive({warp.rank, step.lanes, waits, event}, static_cast<std::uint32_t>(*count));
+  if (isCompleteUnawaited(barrier, cta)) addMisuse(step, countMismatch(event, step.lanes, *count, barrier));
   if (waits) {
     Fragment& fragment = warp.fragments[isolate(step)];
     fragment.state = Fragment::State::kAtCtaBarrier;

@@ -2,6 +2,7 @@
 // Bulk copies and asynchronous stores (PTX ISA, "cp.async.bulk", "cp.reduce.async.bulk", "st.async", "red.async", and
 // the bulk-group instructions). Each active lane issues one operation of its own.
 #include "analyzer/machine/transfer/bulk_operands.h"
+#include "analyzer/machine/transfer/null_pointer.h"
 
 namespace handoff::machine {
 
@@ -112,6 +113,11 @@ void Executor::readBulkSource(const Step& step, const BulkOperands& operands, Ev
                      .event = event, .lanes = lanes, .address = address, .wanted = alignment});
     return;
   }
+  if (!operands.from_shared && isNullGlobal(path_, termAt(step.warp, arg(step.op, operands.source).slot), address)) {
+    addMisuse(step, {.kind = Misuse::Kind::kWrongSpace, .event = event, .lanes = lanes, .address = address,
+                     .value = static_cast<std::uint64_t>(NullOperand::kSource)});
+    return;
+  }
   if (!operands.from_shared) return races_.readGlobal({nullptr, address, bytes, lanes}, event, RaceChecker::GlobalAccess::kAsyncRead);
   Cta* const cta = checkSharedRange(step, address, bytes, lanes);
   if (cta != nullptr) races_.readShared({cta, withinCta(address), bytes, lanes}, event);
@@ -161,6 +167,9 @@ void Executor::bulkLane(const Step& step, const BulkOperands& operands, EventId 
     const Lanes words = addressWords(step.warp, arg(step.op, operands.destination));
     if (!words.isKnown(lane)) {
       races_.noteUnknownGlobal(/*is_copy_source=*/false);
+    } else if (isNullGlobal(path_, termAt(step.warp, arg(step.op, operands.destination).slot), words.word[lane])) {
+      addMisuse(step, {.kind = Misuse::Kind::kWrongSpace, .event = event, .lanes = laneBit(lane), .address = words.word[lane],
+                       .value = static_cast<std::uint64_t>(NullOperand::kDestination)});
     } else if (words.word[lane] % kBulkAlignment != 0) {
       addMisuse(step, {.kind = Misuse::Kind::kMisalignedGlobalDestination, .event = event, .lanes = laneBit(lane),
                        .address = words.word[lane], .wanted = kBulkAlignment});

@@ -2,6 +2,7 @@
 // cp.async and its groups (PTX ISA, "cp.async", "cp.async.commit_group", "cp.async.wait_group, cp.async.wait_all").
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/transfer/null_pointer.h"
 
 namespace handoff::machine {
 
@@ -72,6 +73,14 @@ void Executor::noteCopyTerms(const Step& step, EventId event, const Lanes* sourc
   }
   const bool is_concrete = terms.source == symbolic::kConcrete && terms.size == symbolic::kConcrete && terms.ignored == symbolic::kConcrete;
   if (!is_concrete) races_.noteTerms(event, terms);
+  // Whether a copy has a source at all, other inputs may decide otherwise.
+  const Lanes words = addressWords(step.warp, source);
+  const LaneMask known = lanes & ~words.unknown;
+  const TermId is_null = choiceOfNull(*path_, terms.source, known);
+  if (is_null == symbolic::kConcrete) return;
+  Decision decision{.kind = Decision::Kind::kValue, .condition = is_null, .lanes = known, .instr = step.op.instr};
+  forEachLane(known, [&](unsigned lane) { decision.truth |= words.word[lane] < kNullEnd ? laneBit(lane) : 0; });
+  path_->add(decision);
 }
 
 // That no lane's source is larger than its copy is a decision.
@@ -128,6 +137,11 @@ void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes
     if (!sources.isKnown(lane) && source_bytes != 0) races_.noteUnknownGlobal(/*is_copy_source=*/true);
     if (!sources.isKnown(lane) || source_bytes == 0) return;
     const std::uint64_t source = sources.word[lane];
+    if (isNullGlobal(path_, termAt(step.warp, arg(step.op, kSource).slot), source)) {
+      addMisuse(step, {.kind = Misuse::Kind::kWrongSpace, .event = event, .lanes = laneBit(lane), .address = source,
+                       .value = static_cast<std::uint64_t>(NullOperand::kSource)});
+      return;
+    }
     if (source % size != 0) {
       addMisuse(step, {.kind = Misuse::Kind::kMisalignedSource, .event = event, .lanes = laneBit(lane),
                        .address = source, .wanted = size});
@@ -140,6 +154,11 @@ void Executor::copyLane(const Step& step, EventId event, unsigned lane, std::uin
   if (destination % size != 0) {
     addMisuse(step, {.kind = Misuse::Kind::kMisalignedDestination, .event = event, .lanes = laneBit(lane),
                      .address = destination, .wanted = size});
+    return;
+  }
+  if (isNullShared(path_, termAt(step.warp, arg(step.op, kDestination).slot), destination)) {
+    addMisuse(step, {.kind = Misuse::Kind::kWrongSpace, .event = event, .lanes = laneBit(lane), .address = destination,
+                     .value = static_cast<std::uint64_t>(NullOperand::kDestination)});
     return;
   }
   Cta* const cta = checkSharedRange(step, destination, size, laneBit(lane));

@@ -287,6 +287,7 @@ void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& 
     MbarrierObject* object = mbarrierAt(step, named, lanes);
     if (object == nullptr) return;
     const EventId event = log(step, EventKind::kCopyArrive, lanes, object->phase());
+    outcome_.log.setBarrier(event, reported(named));
     if (options_.trace != nullptr) options_.trace->tracked.push_back({event, object->actor(), object->phase() + 1});
     checkPhaseKnown(step, *object, named, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     bool completed = false;

@@ -1,0 +1,48 @@
+// Kernel:   the row is copied to a null pointer, from a source that the block chooses.
+// Launch:   grid 128, block 64, static shared memory only
+// Target:   sm_80
+// Expected finding: wrong-space
+// Line:     32
+// Why:      the null pointer is no place in shared memory.
+#include <cstdint>
+#include <cuda_runtime.h>
+
+__device__ __forceinline__ uint32_t smem_addr(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void cp_async16(void* dst, const void* src) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(smem_addr(dst)), "l"(src) : "memory");
+}
+__device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N>
+__device__ __forceinline__ void cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+// Thread t brings in element t + 1, so that nobody uses what it copied itself.
+__device__ __forceinline__ void copy_row(float4* dst, const float4* src) {
+    const int next = (threadIdx.x + 1) % 64;
+    cp_async16(dst + next, src + next);
+}
+
+__global__ void row(float4* p, float4* q) {
+    float4* const from = blockIdx.x == 1 ? p : q;
+    float4* const own = from + 64 * blockIdx.x;
+    float4* const mine = nullptr;
+
+    copy_row(mine, own);  // BUG: wrong-space
+    cp_async_commit();
+    cp_async_wait<0>();
+    __syncthreads();
+
+    own[threadIdx.x].x = 2 * mine[threadIdx.x].x;
+}
+
+int main() {
+    float4 *p, *q;
+    cudaMalloc(&p, 8192 * sizeof(float4));
+    cudaMemset(p, 0, 8192 * sizeof(float4));
+    cudaMalloc(&q, 8192 * sizeof(float4));
+    cudaMemset(q, 0, 8192 * sizeof(float4));
+    row<<<128, 64>>>(p, q);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
