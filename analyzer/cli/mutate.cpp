@@ -15,6 +15,7 @@
 #include "analyzer/cli/check.h"
 #include "analyzer/cli/fail.h"
 #include "analyzer/cli/settings.h"
+#include "analyzer/cli/witness_files.h"
 #include "analyzer/mutate/score.h"
 #include "analyzer/project/units.h"
 #include "analyzer/report/paths.h"
@@ -27,7 +28,7 @@ using mutate::Fate;
 using mutate::KernelScore;
 using mutate::Scored;
 
-constexpr std::array<Fate, 5> kFates = {Fate::kKilled, Fate::kEquivalent, Fate::kPossible, Fate::kUnproved, Fate::kSurvived};
+using mutate::kFates;
 
 /// Mutants by fate.
 struct Counts {
@@ -39,24 +40,26 @@ struct Counts {
     for (const std::uint32_t count : of) sum += count;
     return sum;
   }
-  /// Of the mutants that are not equivalent.
+  /// Of the mutants that are kernels, and not equivalent.
   double share() const {
-    const std::uint32_t others = total() - (*this)[Fate::kEquivalent];
+    const std::uint32_t others = total() - (*this)[Fate::kEquivalent] - (*this)[Fate::kOutside];
     return others == 0 ? 1 : static_cast<double>((*this)[Fate::kKilled]) / others;
   }
 };
 
 class Scores {
  public:
-  Scores(const CheckOptions& options, std::ostream& out)
-      : options_(options), out_(out), paths_(std::filesystem::current_path().string(), toolkitFolders(options)) {}
+  Scores(const CheckOptions& options, std::ostream& out, WitnessFiles& witnesses)
+      : options_(options), out_(out), witnesses_(witnesses), paths_(std::filesystem::current_path().string(), toolkitFolders(options)) {}
 
-  void add(const KernelScore& kernel) {
+  /// Fails when a job cannot be written.
+  Result<unsigned> add(const KernelScore& kernel) {
     const std::string& name = kernel.pretty.empty() ? kernel.name : kernel.pretty;
     if (!kernel.skipped.empty()) {
       ++skipped_;
       if (isText() && !options_.is_quiet) out_ << name << ": no mutants: " << kernel.skipped << "\n";
-      return;
+      if (!isText()) skipped_json_.add(json::Object{{"kernel", name}, {"why", kernel.skipped}});
+      return 0u;
     }
     ++kernels_;
     Counts counts;
@@ -66,7 +69,9 @@ class Scores {
       const std::string_view op = mutate::operators()[scored.mutant.op].name;
       by_operator_[op].add(scored.fate);
       all_.add(scored.fate);
-      isText() ? print(scored, op) : mutants.add(valueOf(scored, op));
+      const Result<std::vector<std::string>> jobs = writeJobs(kernel, scored, op);
+      if (!jobs) return jobs.error();
+      isText() ? print(scored, op) : mutants.add(valueOf(scored, op, *jobs));
     }
     if (isText()) {
       out_ << name << ": " << counts.total() << " mutants:" << textOf(counts) << "\n" << std::flush;
@@ -79,6 +84,7 @@ class Scores {
       value.set("mutants", std::move(mutants));
       kernels_json_.add(std::move(value));
     }
+    return counts.total();
   }
 
   void finish() {
@@ -102,6 +108,12 @@ class Scores {
  private:
   bool isText() const { return options_.format == "text"; }
 
+  Result<std::vector<std::string>> writeJobs(const KernelScore& kernel, const Scored& scored, std::string_view op) {
+    const SourcePos pos = paths_.ownPos(scored.mutant.stack);
+    const std::string& file = pos.isKnown() ? pos.file : kernel.pos.file;
+    return witnesses_.add({paths_.shorten(file), kernel.name, std::string(op), scored.mutant.edit.description, pos.line}, scored.findings);
+  }
+
   void print(const Scored& scored, std::string_view op) {
     if (options_.is_quiet && (scored.fate == Fate::kKilled || scored.fate == Fate::kEquivalent)) return;
     const SourcePos pos = paths_.ownPos(scored.mutant.stack);
@@ -112,7 +124,7 @@ class Scores {
     out_ << "\n";
   }
 
-  json::Value valueOf(const Scored& scored, std::string_view op) const {
+  json::Value valueOf(const Scored& scored, std::string_view op, const std::vector<std::string>& jobs) const {
     const SourcePos pos = paths_.ownPos(scored.mutant.stack);
     json::Value value;
     value.set("operator", op);
@@ -122,6 +134,7 @@ class Scores {
     value.set("fate", mutate::toString(scored.fate));
     if (!scored.rule.empty()) value.set("rule", scored.rule);
     if (!scored.why.empty()) value.set("why", scored.why);
+    if (!jobs.empty()) value.set("jobs", json::Array(jobs.begin(), jobs.end()));
     return value;
   }
 
@@ -139,6 +152,7 @@ class Scores {
     value.set("all", valueOf(all_));
     value.set("operators", std::move(by_operator));
     value.set("kernels", std::move(kernels_json_));
+    value.set("skipped", std::move(skipped_json_));
     out_ << json::print(value);
   }
 
@@ -159,10 +173,11 @@ class Scores {
 
   const CheckOptions& options_;
   std::ostream& out_;
+  WitnessFiles& witnesses_;
   report::Paths paths_;
   std::map<std::string_view, Counts> by_operator_;
   Counts all_;
-  json::Value kernels_json_{json::Array()};
+  json::Value kernels_json_{json::Array()}, skipped_json_{json::Array()};
   std::uint32_t kernels_ = 0, skipped_ = 0;
 };
 
@@ -181,7 +196,9 @@ ExitCode runMutate(const CheckOptions& options) {
     if (!output) return fail({"cannot write to the file given with --output", {options.output, 0, 0}});
   }
   std::ostream& out = options.output.empty() ? std::cout : output;
-  Scores scores(options, out);
+  Result<WitnessFiles> witnesses = WitnessFiles::open(options.witness_folder, "");
+  if (!witnesses) return fail(witnesses.error());
+  Scores scores(options, out, *witnesses);
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.jobs));
   bool has_failed = false;
   for (const project::TranslationUnit& input : *units) {
@@ -196,8 +213,9 @@ ExitCode runMutate(const CheckOptions& options) {
       for (std::function<void()>& job : jobs) pool.async(std::move(job));
       pool.wait();
     };
-    for (const KernelScore& kernel : mutate::score(*unit, settings.explore, runner))
-      scores.add(kernel);
+    for (const KernelScore& kernel : mutate::score(*unit, settings.explore, runner)) {
+      if (const Result<unsigned> added = scores.add(kernel); !added) return fail(added.error());
+    }
   }
   scores.finish();
   out.flush();

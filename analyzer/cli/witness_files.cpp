@@ -40,8 +40,8 @@ Result<WitnessFiles> WitnessFiles::open(const std::string& folder, const std::st
 }
 
 std::string WitnessFiles::uniqueName(const Subject& subject) {
-  const std::string stem = plain(subject.file, 80) + "." + plain(subject.kernel, 40) + "." + subject.rule +
-                           "." + std::to_string(subject.line);
+  const std::string what = subject.op.empty() ? subject.rule : subject.op + "." + subject.rule;
+  const std::string stem = plain(subject.file, 80) + "." + plain(subject.kernel, 40) + "." + what + "." + std::to_string(subject.line);
   std::string name = stem;
   for (unsigned count = 2; !names_.insert(name).second; ++count) name = stem + "-" + std::to_string(count);
   return name;
@@ -57,6 +57,7 @@ Result<unsigned> WitnessFiles::write(const std::string& name, const Subject& sub
   manifest.set("name", name);
   manifest.set("file", subject.file);
   manifest.set("line", subject.line);
+  if (!subject.op.empty()) manifest.set("mutant", subject.op + ": " + subject.change);
   for (const auto& [key, value] : job.manifest.object()) manifest.set(key, value);
   const auto put = [&](const std::string& file_name, const std::string& text) {
     std::ofstream stream(folder / file_name, std::ios::binary);
@@ -69,6 +70,18 @@ Result<unsigned> WitnessFiles::write(const std::string& name, const Subject& sub
     if (!put(file_name, text)) return cannotWrite((folder / file_name).string());
   }
   return 1u;
+}
+
+Result<std::vector<std::string>> WitnessFiles::add(const Mutant& mutant, const std::vector<diagnose::Finding>& findings) {
+  std::vector<std::string> names;
+  for (const diagnose::Finding& finding : findings) {
+    if (finding.job == nullptr || folder_.empty()) continue;
+    const Subject subject{mutant.file, mutant.kernel, finding.rule, mutant.line, mutant.op, mutant.change};
+    names.push_back(uniqueName(subject));
+    const Result<unsigned> done = write(names.back(), subject, *finding.job);
+    if (!done) return done.error();
+  }
+  return names;
 }
 
 Result<unsigned> WitnessFiles::add(report::FileReport& file, const report::Paths& paths) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "analyzer/report/paths.h"
 #include "analyzer/report/report.h"
@@ -23,11 +24,20 @@ class WitnessFiles {
   /// Writes the jobs of the file's findings and gives them what the GPU said.
   Result<unsigned> add(report::FileReport& file, const report::Paths& paths);
 
+  /// A mutant of a kernel.
+  struct Mutant {
+    std::string file, kernel, op, change;
+    std::uint32_t line = 0;
+  };
+  /// Writes the jobs of a mutant's findings, and returns their names.
+  Result<std::vector<std::string>> add(const Mutant& mutant, const std::vector<diagnose::Finding>& findings);
+
  private:
   /// What a job is about: a rule, or "none", and a line of the source.
   struct Subject {
     std::string file, kernel, rule;
     std::uint32_t line = 0;
+    std::string op = {}, change = {};  ///< of a mutant
   };
   std::string uniqueName(const Subject& subject);
   Result<unsigned> write(const std::string& name, const Subject& subject,

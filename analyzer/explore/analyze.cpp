@@ -11,12 +11,14 @@
 #include "analyzer/diagnose/diagnose.h"
 #include "analyzer/explore/clobber.h"
 #include "analyzer/explore/hazards.h"
+#include "analyzer/explore/missing_kernels.h"
 #include "analyzer/explore/paths.h"
 #include "analyzer/explore/pictures.h"
 #include "analyzer/explore/pointer_use.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/explore/source_text.h"
+#include "analyzer/explore/trial.h"
 #include "analyzer/explore/witness_jobs.h"
 #include "analyzer/machine/data_terms.h"
 #include "analyzer/machine/machine.h"
@@ -63,8 +65,8 @@ constexpr unsigned kMaxMixedPaths = 16;
 
 class KernelAnalysis {
  public:
-  KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options)
-      : unit_(unit), kernel_(kernel), options_(options), start_(ThreadClock::now()), wall_start_(std::chrono::steady_clock::now()) {
+  KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options, const Trial& trial)
+      : unit_(unit), kernel_(kernel), options_(options), trial_(trial), start_(ThreadClock::now()), wall_start_(std::chrono::steady_clock::now()) {
     for (const frontend::KernelDecl& decl : unit.kernels) {
       if (isSameKernel(decl.name, kernel.name)) decl_ = &decl;
     }
@@ -109,6 +111,7 @@ class KernelAnalysis {
   }
 
   void runScenario(const machine::Program& program, Scenario scenario) {
+    if (isEnough()) return;
     report_.launches.push_back(scenario.text);
     for (const Limit& assumption : scenario.assumptions) addLimit(assumption);
     for (const machine::Program::Limit& use : pointerUses(program, scenario)) addLimit({use.reason, positionOf(program, unit_.file, use.instr)});
@@ -129,11 +132,13 @@ class KernelAnalysis {
   bool explorePaths(const machine::Program& program, const Scenario& scenario) {
     const std::size_t limits_before = report_.limits.size();
     const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
-                            .deadline = std::min(start_ + std::chrono::seconds(options_.max_seconds), deadline_), .cancel = options_.cancel};
+                            .deadline = std::min(start_ + std::chrono::seconds(options_.max_seconds), deadline_),
+                            .cancel = trial_.stops_at_finding ? &enough_ : options_.cancel};
     is_explored_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {
       runBlock(program, one, log);
       is_explored_ = true;  // the first one has the values of the launch, or those assumed for it
+      if (isEnough()) enough_.cancel();
     };
     const auto probe = [&](const Scenario& one, machine::PathLog& log) {
       machine::RunOptions options = runOptions(program, one.launch);
@@ -357,7 +362,7 @@ class KernelAnalysis {
 
   void makeJobs(const machine::Program& program) {
     if (!repairer_ && !to_repair_.empty()) keepRepresentatives();
-    const WitnessJobs jobs(unit_, kernel_, decl_, program, repairer_ ? &repairer_->statements() : nullptr);
+    const WitnessJobs jobs(unit_, kernel_, decl_, program, repairer_ ? &repairer_->statements() : nullptr, trial_.reference);
     for (std::size_t i = 0; i < to_repair_.size(); ++i) {
       Finding& finding = report_.findings[i];
       if (finding.severity == Severity::kError || finding.severity == Severity::kWarning)
@@ -433,6 +438,8 @@ class KernelAnalysis {
     });
   }
 
+  bool isEnough() const { return trial_.stops_at_finding && isViolated(); }
+
   void decide() {
     if (report_.verdict == Verdict::kError) return;
     dropConsequences();
@@ -442,10 +449,12 @@ class KernelAnalysis {
   const frontend::Unit& unit_;
   const ptx::Function& kernel_;
   const Options& options_;
+  const Trial& trial_;
   const ThreadClock::time_point start_;
   const std::chrono::steady_clock::time_point wall_start_;
   const frontend::KernelDecl* decl_ = nullptr;
   KernelReport report_;
+  CancelToken enough_;
   std::optional<machine::Program> whole_program_;
   machine::DataQuestions questions_;
   std::vector<Input> inputs_;
@@ -464,37 +473,28 @@ class KernelAnalysis {
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, bool>, Seen> seen_;
 };
 
-/// Kernels that the source declares and the PTX lacks.
-void reportMissingKernels(const frontend::Unit& unit, const Options& options, std::vector<KernelReport>& reports) {
-  for (const frontend::KernelDecl& decl : unit.kernels) {
-    const bool is_there = std::any_of(unit.module.functions.begin(), unit.module.functions.end(), [&](const auto& f) {
-      return f.is_kernel && !f.is_declaration && isSameKernel(f.name, decl.name);
-    });
-    if (is_there || decl.name.find(options.kernel_filter) == std::string::npos) continue;
-    KernelReport report;
-    report.name = decl.name;
-    report.pretty = decl.pretty;
-    report.pos = decl.pos;
-    report.verdict = Verdict::kError;
-    report.error = decl.untrusted ? decl.untrusted->message : "the kernel is missing from the PTX";
-    reports.push_back(std::move(report));
-  }
-}
-
-}  // namespace
-
-std::vector<KernelReport> analyze(const frontend::Unit& unit, const Options& options, const AroundKernel& around) {
+std::vector<KernelReport> analyzeAll(const frontend::Unit& unit, const Options& options, const Trial& trial, const AroundKernel& around) {
   std::vector<KernelReport> reports;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
     const bool wanted = function.name.find(options.kernel_filter) != std::string::npos ||
                         diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
     if (!wanted) continue;
-    const auto run = [&] { return KernelAnalysis(unit, function, options).run(); };
+    const auto run = [&] { return KernelAnalysis(unit, function, options, trial).run(); };
     reports.push_back(around ? around(function, run) : run());
   }
   reportMissingKernels(unit, options, reports);
   return reports;
+}
+
+}  // namespace
+
+std::vector<KernelReport> analyze(const frontend::Unit& unit, const Options& options, const AroundKernel& around) {
+  return analyzeAll(unit, options, {}, around);
+}
+
+std::vector<KernelReport> analyze(const frontend::Unit& unit, const Options& options, const Trial& trial) {
+  return analyzeAll(unit, options, trial, {});
 }
 
 }  // namespace handoff::explore

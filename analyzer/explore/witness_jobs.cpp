@@ -66,9 +66,10 @@ std::vector<Parameter> fromLoads(const ptx::Module& module, const ptx::Function&
 
 WitnessJobs::WitnessJobs(const frontend::Unit& unit, const ptx::Function& kernel,
                          const frontend::KernelDecl* decl, const machine::Program& program,
-                         const Statements* statements)
+                         const Statements* statements, const witness::Repaired* reference)
     : program_(program),
       statements_(statements),
+      reference_(reference),
       parameters_(decl != nullptr && !decl->fields.empty() ? fromDeclaration(*decl)
                                                            : fromLoads(unit.module, kernel)) {
   for (const frontend::LaunchSite& site : unit.launches) {
@@ -87,12 +88,12 @@ std::shared_ptr<const diagnose::WitnessJob> WitnessJobs::make(const diagnose::Di
                                                               const diagnose::Finding& finding,
                                                               const machine::Launch& launch) const {
   std::optional<witness::Repaired> repaired;
-  if (statements_ != nullptr && finding.repair && finding.repair->edit) {
+  if (reference_ == nullptr && statements_ != nullptr && finding.repair && finding.repair->edit) {
     if (std::optional<Edited> edited = applyEdit(program_, *statements_, *finding.repair->edit))
       repaired = {std::move(edited->function), std::move(edited->origin), finding.repair->description};
   }
   return std::make_shared<const diagnose::WitnessJob>(
-      witness::makeJob({program_, launch, diagnosis, parameters_, repaired ? &*repaired : nullptr}));
+      witness::makeJob({program_, launch, diagnosis, parameters_, repaired ? &*repaired : reference_}));
 }
 
 std::shared_ptr<const diagnose::WitnessJob> WitnessJobs::makeControl(

@@ -17,9 +17,10 @@ namespace handoff::explore {
 
 class WitnessJobs {
  public:
-  /// `statements`: of the program; null: no repair was tried.
+  /// `statements`: of the program; null: no repair was tried. `reference`: what jobs compare the kernel with instead of
+  /// its repair; null for none.
   WitnessJobs(const frontend::Unit& unit, const ptx::Function& kernel, const frontend::KernelDecl* decl,
-              const machine::Program& program, const Statements* statements);
+              const machine::Program& program, const Statements* statements, const witness::Repaired* reference = nullptr);
 
   std::shared_ptr<const diagnose::WitnessJob> make(const diagnose::Diagnosis& diagnosis,
                                                    const diagnose::Finding& finding,
@@ -32,6 +33,7 @@ class WitnessJobs {
  private:
   const machine::Program& program_;
   const Statements* statements_;
+  const witness::Repaired* reference_;
   std::vector<witness::Parameter> parameters_;
 };
 

@@ -19,12 +19,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<KernelScore> scoresOf(const std::string& statements, std::vector<std::string> launches = {"block=64 grid=1 k_param_2=4"}) {
+std::vector<KernelScore> scoresOf(const std::string& statements, bool makes_jobs = false) {
   frontend::Unit unit;
   unit.producer = frontend::Producer::kPtxFile;
   unit.module = std::move(*test::parseModule(test::kernelText(statements)));
   explore::Options options;
-  options.launches = std::move(launches);
+  options.launches = {"block=64 grid=1 k_param_2=4"};
+  options.makes_jobs = makes_jobs;
   return score(unit, options, [](std::vector<std::function<void()>> jobs) {
     for (const std::function<void()>& job : jobs) job();
   });
@@ -69,6 +70,38 @@ TEST(Score, OneOfTwoBarriersInARowIsNot) {
 TEST(Score, AMutantWithoutRacesWhoseReadsSeeOtherWritesSurvives) {
   const std::string statements = std::string("setp.lt.u32 %p1, %t, 16;\n@%p1 ") + test::kCopy + test::kCommit + test::kWait + test::kReadOwn + kUse;
   EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: survived"));
+}
+
+TEST(Score, AMutantThatLeavesSharedMemoryIsNoKernel) {
+  const std::string statements =
+      "setp.lt.u32 %p1, %t, 16;\nmov.u32 %r20, tile;\nmad.lo.u32 %r20, %t, 1024, %r20;\n@%p1 cp.async.cg.shared.global [%r20], [%g], 16;\n"
+      "cp.async.wait_all;\n@%p1 ld.shared.u32 %r60, [%r20];\n" + kUse;
+  EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: outside"));
+}
+
+/// Data decide on the copy: the kernel itself is no more than bounded.
+const std::string kCopySome = std::string("ld.global.u32 %r50, [%in];\nsetp.eq.u32 %p5, %r50, 0;\n@%p5 bra SKIP;\n") + test::kCopy + "SKIP:\n" +
+                              test::kCommit + test::kWait + test::kSync + test::kSync + test::kReadOther + kUse;
+
+TEST(Score, WhatIsWrongOnAnAssumedPathOnlyIsNoted) { EXPECT_THAT(fatesOf(kCopySome), Contains("drop-wait: noted")); }
+
+TEST(Score, EquivalentAsFarAsTheKernelItselfIsProved) {
+  EXPECT_THAT(fatesOf(kCopySome), Contains("drop-barrier: equivalent").Times(2));
+  for (const Scored& scored : scoresOf(kCopySome).front().mutants) {
+    if (scored.fate == Fate::kEquivalent) EXPECT_THAT(scored.why, HasSubstr("as far as the kernel itself is proved"));
+  }
+}
+
+TEST(Score, JobsCompareAMutantWithTheKernel) {
+  const std::vector<KernelScore> scores = scoresOf(kHandOver, /*makes_jobs=*/true);
+  ASSERT_EQ(scores.size(), 1u);
+  for (const Scored& scored : scores[0].mutants) {
+    ASSERT_THAT(scored.findings, testing::Not(IsEmpty())) << operators()[scored.mutant.op].name;
+    ASSERT_NE(scored.findings[0].job, nullptr);
+    EXPECT_EQ(scored.findings[0].job->manifest["reference"].text(), "repaired");
+    EXPECT_EQ(scored.findings[0].job->manifest["repair"].text(), "the kernel before its mutation");
+    EXPECT_NE(scored.findings[0].job->files.at("plain.base.ptx"), scored.findings[0].job->files.at("plain.repaired.ptx"));
+  }
 }
 
 TEST(Score, AKernelWithFindingsHasNoMutants) {
@@ -122,11 +155,11 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(ReadsFrom, ToldApartByTheWriteThatIsSeen) {
-  const auto readsOf = [](const std::string& statements) {
+  const auto readsOf = [](const std::string& statements) -> std::optional<std::vector<std::uint64_t>> {
     const test::Ran ran = test::run(statements);
     std::vector<std::uint32_t> origin(ran.program.function.instructions.size());
     std::iota(origin.begin(), origin.end(), 0);
-    return readsFrom(ran.program, ran.launch, origin);
+    return readsFrom(ran.program, ran.launch, origin).seen;
   };
   const std::string read = "ld.shared.u32 %r1, [%s];\n";
   const auto first = readsOf("st.shared.u32 [%s], %t;\nst.shared.u32 [%s+4], %t;\n" + read);
@@ -137,7 +170,7 @@ TEST(ReadsFrom, ToldApartByTheWriteThatIsSeen) {
 
 TEST(ReadsFrom, UnknownForARunThatDoesNotEnd) {
   const test::Ran ran = test::run("mbarrier.init.shared.b64 [bar], 1;\nWAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n");
-  EXPECT_FALSE(readsFrom(ran.program, ran.launch, {}));
+  EXPECT_FALSE(readsFrom(ran.program, ran.launch, {}).seen);
 }
 
 TEST(SlotBytes, AreTheDistanceOfTheSlotsThatACopyFills) {

@@ -46,10 +46,12 @@ Traced runTraced(const machine::Program& program, const machine::Launch& launch)
 
 }  // namespace
 
-std::optional<ReadsFrom> readsFrom(const machine::Program& program, const machine::Launch& launch,
-                                   const std::vector<std::uint32_t>& origin) {
+ReadsFrom readsFrom(const machine::Program& program, const machine::Launch& launch,
+                    const std::vector<std::uint32_t>& origin) {
   const Traced traced = runTraced(program, launch);
-  if (!traced.isWhole()) return std::nullopt;
+  ReadsFrom result;
+  result.has_left_memory = traced.outcome.has_left_memory;
+  if (!traced.isWhole()) return result;
   const auto nameOf = [&](EventId id) {
     const Event& event = traced.outcome.log[id];
     const std::uint32_t instr = program.ops[event.op].instr;
@@ -70,10 +72,10 @@ std::optional<ReadsFrom> readsFrom(const machine::Program& program, const machin
       reads = mix(mix(reads, place), write == last.end() ? 0 : nameOf(write->second));
     }
   }
-  ReadsFrom result;
-  result.reserve(seen.size());
-  for (const auto& [event, reads] : seen) result.push_back(reads);
-  std::sort(result.begin(), result.end());
+  std::vector<std::uint64_t>& reads = result.seen.emplace();
+  reads.reserve(seen.size());
+  for (const auto& [event, number] : seen) reads.push_back(number);
+  std::sort(reads.begin(), reads.end());
   return result;
 }
 

@@ -14,13 +14,16 @@
 
 namespace handoff::mutate {
 
-/// One number a read event: of its instruction, warp, turn and place, and of the same of the writes that it sees. Sorted.
-using ReadsFrom = std::vector<std::uint64_t>;
+struct ReadsFrom {
+  /// One number a read event: of its instruction, warp, turn and place, and of the same of the writes that it sees. Sorted.
+  /// Empty when the run was cut or met what is not modelled.
+  std::optional<std::vector<std::uint64_t>> seen;
+  bool has_left_memory = false;  ///< an access reached shared memory that the launch does not give
+};
 
 /// `origin`: by instruction of the program, the number it goes by; instructions from its end on have none.
-/// Empty when the run was cut or met what is not modelled.
-std::optional<ReadsFrom> readsFrom(const machine::Program& program, const machine::Launch& launch,
-                                   const std::vector<std::uint32_t>& origin);
+ReadsFrom readsFrom(const machine::Program& program, const machine::Launch& launch,
+                    const std::vector<std::uint32_t>& origin);
 
 /// Bytes between the slots that each copy into shared memory fills in a run; copies that fill one slot only are left out.
 std::vector<std::pair<std::uint32_t, std::int64_t>> slotBytes(const machine::Program& program, const machine::Launch& launch);

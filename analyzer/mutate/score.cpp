@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "analyzer/diagnose/names.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/explore/source_text.h"
+#include "analyzer/explore/trial.h"
 #include "analyzer/machine/program.h"
 #include "analyzer/mutate/reads_from.h"
+#include "analyzer/witness/job.h"
 
 namespace handoff::mutate {
 
@@ -24,8 +29,10 @@ std::string_view toString(Fate fate) {
     case Fate::kKilled: return "killed";
     case Fate::kEquivalent: return "equivalent";
     case Fate::kPossible: return "possible";
+    case Fate::kNoted: return "noted";
     case Fate::kUnproved: return "unproved";
     case Fate::kSurvived: return "survived";
+    case Fate::kOutside: return "outside";
   }
   return "";
 }
@@ -44,6 +51,7 @@ class KernelScorer {
       : unit_(unit), kernel_(kernel), options_(options) {
     options_.try_repairs = false;
     options_.explores_other_launches = false;
+    makes_jobs_ = std::exchange(options_.makes_jobs, false);
     options_.kernel_filter.clear();
     for (const frontend::KernelDecl& decl : unit.kernels)
       if (explore::isSameKernel(decl.name, kernel.name)) decl_ = &decl;
@@ -59,6 +67,8 @@ class KernelScorer {
     score_.pretty = own[0].pretty;
     score_.pos = own[0].pos;
     score_.verdict = own[0].verdict;
+    for (const Finding& finding : own[0].findings) own_rules_.emplace(finding.severity, finding.rule);
+    for (const diagnose::Limit& limit : own[0].limits) own_limits_.insert(limit.reason);
     if (!own[0].has_async) return skip("it has no asynchronous operations");
     if (own[0].verdict == Verdict::kViolation) return skip("it has findings of its own");
     if (own[0].verdict == Verdict::kError) return skip(own[0].error);
@@ -92,45 +102,87 @@ class KernelScorer {
   void decide(Scored& scored, const explore::Statements& statements) const {
     const auto start = std::chrono::steady_clock::now();
     const std::optional<explore::Edited> edited = explore::applyEdit(program_, statements, scored.mutant.edit);
-    const std::vector<KernelReport> reports = explore::analyze(mutate(unit_, program_, *edited), options_);
+    const witness::Repaired reference = referenceOf(*edited);
+    explore::Options options = options_;
+    options.makes_jobs = makes_jobs_;
+    const explore::Trial trial{.reference = &reference, .stops_at_finding = true};
+    const std::vector<KernelReport> reports = explore::analyze(mutate(unit_, program_, *edited), options, trial);
     judge(scored, reports.front(), *edited);
     scored.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
+  /// The kernel itself, as what a job of the mutant compares with.
+  witness::Repaired referenceOf(const explore::Edited& edited) const {
+    witness::Repaired reference{program_.function, std::vector<std::uint32_t>(program_.function.instructions.size(), explore::Edited::kInserted),
+                                "the kernel before its mutation"};
+    for (std::size_t i = edited.origin.size(); i-- > 0;) {
+      if (edited.origin[i] < reference.origin.size()) reference.origin[edited.origin[i]] = static_cast<std::uint32_t>(i);
+    }
+    return reference;
+  }
+
   void judge(Scored& scored, const KernelReport& report, const explore::Edited& edited) const {
-    const auto isOf = [](Severity severity) { return [severity](const Finding& finding) { return finding.severity == severity; }; };
-    const auto counts = [](const Finding& finding) {
+    const auto isCounted = [](const Finding& finding) {
       return finding.severity == Severity::kError || finding.severity == Severity::kWarning;
     };
     const std::vector<Finding>& findings = report.findings;
-    if (const auto found = std::find_if(findings.begin(), findings.end(), counts); found != findings.end()) {
+    if (const auto found = std::find_if(findings.begin(), findings.end(), isCounted); found != findings.end()) {
       scored.fate = Fate::kKilled;
       scored.rule = found->rule;
+      if (makes_jobs_) std::copy_if(findings.begin(), findings.end(), std::back_inserter(scored.findings), isCounted);
+      return;
+    }
+    const Compared compared = compare(edited);
+    if (compared.is_outside) {
+      scored.fate = Fate::kOutside;
     } else if (report.verdict == Verdict::kVerified) {
-      scored.why = differenceOf(edited);
-      scored.fate = scored.why.empty() ? Fate::kEquivalent : Fate::kSurvived;
-    } else if (const auto possible = std::find_if(findings.begin(), findings.end(), isOf(Severity::kPossible)); possible != findings.end()) {
-      scored.fate = Fate::kPossible;
-      scored.why = possible->rule;
+      scored.fate = compared.difference.empty() ? Fate::kEquivalent : Fate::kSurvived;
+      scored.why = compared.difference;
     } else {
-      scored.fate = Fate::kUnproved;
-      scored.why = !report.error.empty() ? report.error : report.limits.empty() ? "no limit is named" : report.limits.front().reason;
+      judgeUnproved(scored, report, compared.difference.empty());
     }
   }
 
-  /// Empty: under all launches of the unit, the mutant's reads see what those of the kernel see.
-  std::string differenceOf(const explore::Edited& edited) const {
+  void judgeUnproved(Scored& scored, const KernelReport& report, bool is_same) const {
+    for (const auto& [severity, fate] : {std::pair(Severity::kPossible, Fate::kPossible), std::pair(Severity::kNote, Fate::kNoted)}) {
+      for (const Finding& finding : report.findings) {
+        if (finding.severity != severity || own_rules_.contains({severity, finding.rule})) continue;
+        scored.fate = fate;
+        scored.rule = finding.rule;
+        return;
+      }
+    }
+    const auto isOwn = [&](const diagnose::Limit& limit) { return own_limits_.contains(limit.reason); };
+    if (is_same && report.error.empty() && !report.limits.empty() && std::all_of(report.limits.begin(), report.limits.end(), isOwn)) {
+      scored.fate = Fate::kEquivalent;
+      scored.why = "as far as the kernel itself is proved: " + report.limits.front().reason;
+      return;
+    }
+    scored.fate = Fate::kUnproved;
+    scored.why = !report.error.empty() ? report.error : report.limits.empty() ? "no limit is named" : report.limits.front().reason;
+  }
+
+  /// The mutant beside the kernel, under all launches of the unit.
+  struct Compared {
+    std::string difference;  ///< empty: its reads see what those of the kernel see
+    bool is_outside = false;
+  };
+
+  Compared compare(const explore::Edited& edited) const {
     ptx::Module module = unit_.module;
     module.functions.clear();
     module.locations = program_.locations;
     const Result<machine::Program> program = machine::buildProgram(module, edited.function);
-    if (!program) return program.error().message;
+    if (!program) return {program.error().message};
+    Compared compared;
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
-      const std::optional<ReadsFrom> reads = readsFrom(*program, scenarios_[i].launch, edited.origin);
-      if (!reads || !reads_[i]) return "the run is too long to compare what its reads see";
-      if (*reads != *reads_[i]) return "a read sees another write";
+      const ReadsFrom reads = readsFrom(*program, scenarios_[i].launch, edited.origin);
+      compared.is_outside |= reads.has_left_memory;
+      if (!compared.difference.empty()) continue;
+      if (!reads.seen || !reads_[i].seen) compared.difference = "the run is too long to compare what its reads see";
+      else if (*reads.seen != *reads_[i].seen) compared.difference = "a read sees another write";
     }
-    return "";
+    return compared;
   }
 
   const frontend::Unit& unit_;
@@ -139,7 +191,10 @@ class KernelScorer {
   const frontend::KernelDecl* decl_ = nullptr;
   machine::Program program_;
   std::vector<explore::Scenario> scenarios_;
-  std::vector<std::optional<ReadsFrom>> reads_;  ///< of the kernel itself, by scenario
+  std::vector<ReadsFrom> reads_;  ///< of the kernel itself, by scenario
+  std::set<std::pair<Severity, std::string>> own_rules_;
+  std::set<std::string> own_limits_;
+  bool makes_jobs_ = false;
   KernelScore score_;
 };
 

@@ -2,6 +2,7 @@
 // What the analysis says to the mutants of a kernel.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,11 +17,17 @@ namespace handoff::mutate {
 
 enum class Fate : std::uint8_t {
   kKilled,      ///< an error or a warning
-  kEquivalent,  ///< verified, and every read of shared memory sees the same write as in the kernel itself
-  kPossible,    ///< not proved, with a `possible` finding
+  /// Verified, and every read of shared memory sees the same write as in the kernel itself; of a kernel that is bounded
+  /// itself, bounded for no other reason.
+  kEquivalent,
+  kPossible,    ///< not proved, with a `possible` finding that the kernel itself does not have
+  kNoted,       ///< not proved, with a note of a rule that the kernel itself has none of
   kUnproved,    ///< neither a finding nor a proof
   kSurvived,    ///< verified, but a read sees another write
+  kOutside,     ///< no finding, and an access leaves shared memory: that is no kernel
 };
+inline constexpr std::array kFates = {Fate::kKilled,   Fate::kEquivalent, Fate::kPossible, Fate::kNoted,
+                                      Fate::kUnproved, Fate::kSurvived,   Fate::kOutside};
 std::string_view toString(Fate fate);  ///< "killed", ...
 
 struct Scored {
@@ -29,6 +36,7 @@ struct Scored {
   std::string rule;  ///< kKilled: of the first finding
   std::string why;   ///< otherwise: the limit, what differs
   double seconds = 0;
+  std::vector<diagnose::Finding> findings;  ///< kKilled, with Options::makes_jobs: errors and warnings, with their jobs
 };
 
 struct KernelScore {
@@ -42,7 +50,7 @@ struct KernelScore {
 /// Runs jobs that may run at the same time, and returns when all are done.
 using Runner = std::function<void(std::vector<std::function<void()>>)>;
 
-/// One entry for each kernel of the unit that the options choose.
+/// One entry for each kernel of the unit that the options choose. Jobs of findings compare a mutant with the kernel itself.
 std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Options& options, const Runner& runner);
 
 }  // namespace handoff::mutate

@@ -118,6 +118,22 @@ TEST_F(Cli, WitnessJobsAreWrittenAndMerged) {
   EXPECT_EQ(check("--emit-witness=file/below a.cu").exit_code, 2);
 }
 
+TEST_F(Cli, MutantsGetJobsThatCompareWithTheKernel) {
+  std::string right = kBadKernel;
+  right.replace(right.find("  __syncthreads"), 0, "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n");
+  write("a.cu", right);
+  const CommandResult result = run("mutate --arch=sm_80 --frontend=clang --cuda-path=none --format=json --emit-witness=jobs a.cu");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string name = "a_cu._Z8exchangePK6float4PS_.drop-wait.barrier-only-handoff.9";
+  EXPECT_THAT(result.out, HasSubstr("\"" + name + "\""));
+  EXPECT_THAT(read("jobs/" + name + "/job.json"),
+              AllOf(HasSubstr("\"mutant\": \"drop-wait: without `cp.async.wait_all`\""), HasSubstr("\"repair\": \"the kernel before its mutation\"")));
+  EXPECT_THAT(read("jobs/" + name + "/plain.base.ptx"), Not(HasSubstr("cp.async.wait_all")));
+  EXPECT_THAT(read("jobs/" + name + "/plain.repaired.ptx"), HasSubstr("cp.async.wait_all"));
+  write("file", "");
+  EXPECT_EQ(run("mutate --arch=sm_80 --frontend=clang --cuda-path=none --emit-witness=file/below a.cu").exit_code, 2);
+}
+
 TEST_F(Cli, KernelsWithoutFindingsGetJobsWhereAskedFor) {
   std::string right = kBadKernel;
   right.replace(right.find("  __syncthreads"), 0, "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n");

@@ -53,7 +53,7 @@ TEST(Layering, FoldersIncludeOnlyWhatLiesBelow) {
       {"explore", {"picture", "witness", "diagnose", "machine", "ptx", "symbolic", "frontend", "support"}},
       {"audit", {"explore", "picture", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
       {"lab", {"audit", "explore", "picture", "witness", "diagnose", "machine", "ptx", "frontend", "support"}},
-      {"mutate", {"explore", "picture", "diagnose", "machine", "ptx", "frontend", "support"}},
+      {"mutate", {"explore", "witness", "picture", "diagnose", "machine", "ptx", "frontend", "support"}},
       {"report", {"audit", "diagnose", "support"}},
       {"config", {"support"}},
       {"project", {"config", "report", "audit", "explore", "diagnose", "frontend", "ptx", "support"}},

@@ -215,8 +215,11 @@ void Executor::arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, con
   // One lane after the other: each gets the state before its own arrival, and the last one may complete the phase.
   // Together they publish one clock unless the phase turns between them.
   const bool at_once = total <= object->pending();
+  const Phase first = object->phase();
   if (at_once) releaseInto(step, *object, named, lanes);
   forEachLane(lanes, [&](unsigned lane) {
+    // The phase turned under the lanes before: on another schedule this one would have come first.
+    if (object->phase() != first) checkPhaseKnown(step, *object, named, laneBit(lane), object->phase(), event, Misuse::Kind::kEarlyArrival);
     if (!at_once) releaseInto(step, *object, named, laneBit(lane));
     token.word[lane] = makeToken(object->phase(), object->pending());
     if (has_bytes) expectBytes(step, *object, named, lane, static_cast<std::int64_t>(argument), event);
@@ -291,7 +294,9 @@ void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& 
     if (options_.trace != nullptr) options_.trace->tracked.push_back({event, object->actor(), object->phase() + 1});
     checkPhaseKnown(step, *object, named, lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     bool completed = false;
+    const Phase first = object->phase();
     forEachLane(lanes, [&](unsigned lane) {
+      if (object->phase() != first) checkPhaseKnown(step, *object, named, laneBit(lane), object->phase(), event, Misuse::Kind::kEarlyArrival);
       // Only the thread's earlier copies are released, not its other accesses: no clock is published but time.
       step.warp.clock.publishTime(laneBit(lane), object->openClock());
       step.warp.copies.track(laneBit(lane), event, object->actor(), object->phase());

@@ -88,6 +88,12 @@ TEST(MbarrierOrder, ArriveWithCountIsThatManyArrivals) {
                     wait(0)));
 }
 
+TEST(MbarrierOrder, OneOfTooManyArrivalsMightHaveBeenAnother) {
+  EXPECT_THAT(misuses(run64(init(63) + kArrive + wait(0))), ElementsAre(Misuse::Kind::kEarlyArrival));
+  const std::string tracked = std::string(kCopy) + "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n";
+  EXPECT_THAT(misuses(run64(init(63) + tracked + wait(0))), ElementsAre(Misuse::Kind::kEarlyArrival));
+}
+
 TEST(MbarrierOrder, DroppedThreadsAreNotCountedAgain) {
   expectClean(run64(init(64) +
                     "setp.eq.u32 %p3, %w, 1;\n@%p3 mbarrier.arrive_drop.shared.b64 _, [bar];\n@%p3 ret;\n" +
