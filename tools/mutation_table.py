@@ -100,7 +100,9 @@ def write_scores(path, results, seconds):
             lines += ["  " + json.dumps(mutant) + "," for mutant in kernel["mutants"]]
             lines[-1] = lines[-1].rstrip(",") + "]}" + ("," if k + 1 < len(result["kernels"]) else "")
         lines[-1] += "]}" + ("," if r + 1 < len(results) else "")
-    path.write_text("\n".join(lines + ["]}"]) + "\n", encoding="utf-8")
+    partial = path.with_suffix(".partial")
+    partial.write_text("\n".join(lines + ["]}"]) + "\n", encoding="utf-8")
+    partial.replace(path)
 
 
 def markdown(head, rows):
@@ -108,12 +110,16 @@ def markdown(head, rows):
 
 
 def escaped(text):
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    return text.replace("|", "\\|")
 
 
-def share(counts):
+SHARES = ["killed of what counts", "with `possible`"]
+
+
+def shares(counts):
+    """Of what is neither equivalent nor outside: killed; killed or possible."""
     others = sum(counts.values()) - counts["equivalent"] - counts["outside"]
-    return f"{100 * counts['killed'] / others:.1f} %" if others else "-"
+    return [f"{100 * count / others:.1f} %" if others else "-" for count in (counts["killed"], counts["killed"] + counts["possible"])]
 
 
 class Tables:
@@ -134,24 +140,31 @@ class Tables:
     def rows(self, counts):
         total = sum(counts.values(), collections.Counter())
         for name, count in [*counts.items(), ("**all**", total)]:
-            yield [name, sum(count.values()), *(count[fate] or "" for fate in FATES), share(count)]
+            yield [name, sum(count.values()), *(count[fate] or "" for fate in FATES), *shares(count)]
 
     def operators(self):
-        return markdown(["operator", "mutants", *FATES, "killed of what counts"], self.rows(self.counted(lambda r, k, m: f"`{m['operator']}`")))
+        return markdown(["operator", "mutants", *FATES, *SHARES], self.rows(dict(sorted(self.counted(lambda r, k, m: f"`{m['operator']}`").items()))))
 
     def parts(self):
-        kernels = collections.Counter(r["part"] for r in self.scores["files"] for k in r.get("kernels", []) if k["mutants"])
         names = {"kernels": "`kernels/`", "testcases": "correct test cases", "public": "public kernels"}
-        counts = self.counted(lambda r, k, m: f"{names[r['part']]}, {kernels[r['part']]} kernels")
-        head = f"{self.scores['date']}, Clang front end, {self.scores['time_limit']} s for each mutant."
-        return [head, "", *markdown(["", "mutants", *FATES, "killed of what counts"], self.rows(counts))]
+
+        def name(result, kernel, mutant):
+            return f"{names[result['part']]}, {'verified' if kernel['verdict'] == 'verified' else 'bounded'}"
+        kernels = collections.Counter(name(r, k, None) for r in self.scores["files"] for k in r.get("kernels", []) if k["mutants"])
+        counts = self.counted(name)
+        verified = sum((c for n, c in counts.items() if n.endswith("verified")), collections.Counter())
+        rows = [[row[0], kernels[row[0]] or sum(kernels.values()), *row[1:]] for row in self.rows(counts)]
+        strict, wide = shares(verified)
+        head = (f"{self.scores['date']}, Clang front end, {self.scores['time_limit']} s for each mutant. Of kernels that are `verified` themselves, {strict} of "
+                f"the mutants that count are killed, {wide} with `possible` ones.")
+        return [head, "", *markdown(["", "kernels", "mutants", *FATES, *SHARES], rows)]
 
     def kernels(self):
         def name(result, kernel, mutant):
             title = kernel["kernel"].replace("(anonymous namespace)::", "")
             title = re.sub(r"^void ", "", title.split("(", 1)[0])
             return f"`{result['file'].removeprefix('testcases/')}`: `{title}`"
-        return markdown(["kernel", "mutants", *FATES, "killed of what counts"], self.rows(self.counted(name)))
+        return markdown(["kernel", "mutants", *FATES, *SHARES], self.rows(self.counted(name)))
 
     def reason_of(self, result, mutant):
         for row in self.reasons:
@@ -198,7 +211,7 @@ class Tables:
         total = sum(counts.values(), collections.Counter())
         head = (f"{self.gpu['date']}, {self.gpu['device']}, {self.gpu['launches_per_cell']} launches of each kernel under each perturbation: "
                 f"{sum(total.values())} mutants of {len(kernels)} kernels.")
-        rows = [[name, sum(c.values()), *(c[s] or "" for s in ("confirmed", "not reproduced", "invalid"))] for name, c in [*counts.items(), ("**all**", total)]]
+        rows = [[name, sum(c.values()), *(c[s] or "" for s in ("confirmed", "not reproduced", "invalid"))] for name, c in [*sorted(counts.items()), ("**all**", total)]]
         return [head, "", *markdown(["operator", "mutants", "confirmed", "not reproduced", "invalid"], rows)]
 
 
