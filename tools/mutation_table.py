@@ -8,7 +8,7 @@
     tools/mutation_table.py --check                         # exit code 1 where a table does not say what the results say
 
 Files are the sources in kernels/, the correct cases of testcases/cases.tsv (rule `none`, active, through Clang), and with --public=FOLDER
-those of docs/mutation_public.tsv, whose repositories lie in FOLDER as OWNER/NAME. docs/mutation_reasons.tsv says of each mutant that is
+those of docs/mutation_public.tsv, whose repositories lie in FOLDER by their names. docs/mutation_reasons.tsv says of each mutant that is
 neither killed nor equivalent why; one without a reason is an error. With --witness=DIR the mutants that are killed get jobs for
 handoff-confirm, and --sample=DIR2 links some of each operator and kernel there. docs/gpu/mutants.json is what handoff-confirm says of them.
 """
@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FATES = ["killed", "possible", "noted", "unproved", "survived", "equivalent", "outside"]
 OPEN = ["possible", "noted", "unproved", "survived"]
 MARK = re.compile(r"(<!-- tools/mutation_table.py: (\w+) -->\n).*?(<!-- end -->)", re.S)
-Input = collections.namedtuple("Input", "part name file arch flags")
+Input = collections.namedtuple("Input", "part name file arch flags launch", defaults=["-"])
 
 
 def read_table(path):
@@ -48,9 +48,9 @@ def inputs(public):
             rows.append(Input("testcases", "testcases/" + row["path"], "testcases/" + row["path"], row["arch"], []))
     if public is not None:
         for row in read_table(ROOT / "docs/mutation_public.tsv"):
-            folder = public / row["repository"]
-            flags = [flag.replace("$REPO", str(folder)).replace("$PUBLIC", str(public)) for flag in row["flags"].split()]
-            rows.append(Input("public", f"{row['repository']} {row['file']}", str(folder / row["file"]), row["arch"], flags))
+            folder = public.resolve() / pathlib.PurePosixPath(row["repository"]).name
+            flags = [flag.replace("$REPO", str(folder)) for flag in row["flags"].split()]
+            rows.append(Input("public", f"{row['repository']}/{row['file']}", str(folder / row["file"]), row["arch"], flags, row["launch"]))
     return rows
 
 
@@ -58,6 +58,7 @@ def score(handoff, given, options):
     command = [handoff, "mutate", "--frontend=clang", f"--arch={given.arch}", "--format=json", "-j", str(options.threads),
                f"--time-limit={options.time_limit}"]
     command += [f"--emit-witness={options.witness}"] if options.witness else []
+    command += [f"--launch={given.launch}"] if given.launch != "-" else []
     command += [given.file, "--", *given.flags] if given.flags else [given.file]
     start = time.monotonic()
     result = {"part": given.part, "file": given.name, "arch": given.arch}
