@@ -83,7 +83,7 @@ class HostileInput : public ::testing::TestWithParam<Hostile> {
   /// Processor time is limited, not time: other tests run beside this one.
   CommandResult check(const std::string& arguments) {
     return runHandoff("check --no-cache --time-limit=3 --frontend=clang --cuda-path=none " + arguments, folder_.string(),
-                      "ulimit -c 0; ulimit -t 60; exec");
+                      "sh -c 'ulimit -c 0; ulimit -t 60; exec \"$@\"' sh");
   }
 
   static void expectBounds(const CommandResult& result) {
@@ -240,7 +240,7 @@ TEST_F(HostilePath, FileThatIsRemovedWhileOthersAreChecked) {
   write("a.ptx", kernel(std::string(".reg .b32 %countL;\n") + loop("0x80000000", kCopies)));
   write("b.ptx", kernel(kCopies));
   const CommandResult result = runHandoff(
-      "check --no-cache -j1 --time-limit=3 a.ptx b.ptx", folder_.string(), "(sleep 0.05; rm b.ptx) &");
+      "check --no-cache -j1 --time-limit=3 a.ptx b.ptx", folder_.string(), "sh -c '(sleep 0.05; rm b.ptx) & exec \"$@\"' sh");
   expectBounds(result);
   EXPECT_TRUE(result.exit_code == 2 || result.out.find("2 kernels") != std::string::npos) << result.out;
 }
