@@ -102,8 +102,9 @@ TEST_F(AbuseCli, WritesItsOutputsAndStartsNothing) {
   for (std::string line; std::getline(trace, line);) {
     std::smatch match;
     EXPECT_EQ(line.find("connect("), std::string::npos) << line;
-    if (std::regex_search(line, match, started) && ++programs > 1)
+    if (std::regex_search(line, match, started) && ++programs > 1) {
       EXPECT_THAT(match[1].str(), ::testing::EndsWith("/git")) << line;
+    }
     if (!std::regex_search(line, match, written)) continue;
     ++files;
     const std::string path = match[1].str();
