@@ -151,8 +151,10 @@ ExitCode run(Arguments arguments) {
   }
   std::vector<std::string_view> names;
   for (const CommandInfo& command : kCommands) {
-    if (command.name == arguments[0]) return command.run(arguments.subspan(1));
     names.push_back(command.name);
+    if (command.name != arguments[0]) continue;
+    if (arguments.size() == 2 && (arguments[1] == "--help" || arguments[1] == "-h")) return printHelp(command.name);
+    return command.run(arguments.subspan(1));
   }
   for (const Alias& alias : kAliases) {
     if (alias.name == arguments[0]) return alias.run(arguments.subspan(1));

@@ -269,7 +269,7 @@ Result<Config> parse(std::string_view text, const std::string& file) {
   llvm::yaml::Input input(llvm::StringRef(text.data(), text.size()), &message, keepFirst, &reading);
   input >> content;
   if (reading.error) return *reading.error;
-  if (input.error()) return Error{"is no YAML", {file, 0, 0}};
+  if (input.error()) return Error{"is no YAML", {file, 1, 0}};  // the scanner names no place of its own
   for (const LaunchEntry& entry : content.launches)
     config.launches.push_back({entry.kernel.text, entry.launch.text, {file, lineOf(text, entry.loc), 0}});
   config.budget = {numberOf(content.budget.seconds), numberOf(content.budget.paths),

@@ -82,6 +82,9 @@ TEST(Config, ValuesOfTheWrongKind) {
   EXPECT_NE(mistake("just words\n"), "");
 }
 
+// Found by fuzz_config: YAML's scanner gives up on it without a word.
+TEST(Config, BrokenDirectiveHasALine) { EXPECT_EQ(mistake("%YAML(1.2\n---\nchecks: x\n"), "1: is no YAML"); }
+
 TEST(Config, KeysComeOnce) {
   EXPECT_THAT(mistake("budget: {seconds: 3}\nbudget: {seconds: 4}\n"), HasSubstr("2: "));
 }

@@ -63,6 +63,12 @@ constexpr std::uint64_t kMinStepsOfWarp = 40'000;
 /// Paths on which threads are made to differ where data decide.
 constexpr unsigned kMaxMixedPaths = 16;
 
+/// What the registers and the local memory of the threads that run together take here.
+std::uint64_t threadMemoryInMiB(const machine::Program& program, const machine::Launch& launch) {
+  const std::uint64_t by_warp = program.register_count * sizeof(machine::Lanes) + 2 * program.local_bytes * machine::kWarpSize;
+  return (by_warp * launch.warps() * launch.clusterSize()) >> 20U;
+}
+
 class KernelAnalysis {
  public:
   KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options, const Trial& trial)
@@ -121,6 +127,10 @@ class KernelAnalysis {
     const std::uint32_t threads = scenario.launch.threads();
     if (threads == 0 || threads > 1024) {
       return addLimit({"a block of " + std::to_string(threads) + " threads cannot be launched", report_.pos});
+    }
+    if (const std::uint64_t memory = threadMemoryInMiB(program, scenario.launch); memory > options_.max_memory_mb) {
+      return addLimit({"registers and local memory of its threads would take " + std::to_string(memory) +
+                           " MiB here, more than --max-memory allows: nothing was run", report_.pos});
     }
     if (options_.any_launch) scenario = freed(scenario);
     const auto before = ThreadClock::now();

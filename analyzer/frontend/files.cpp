@@ -12,12 +12,22 @@
 namespace handoff::frontend {
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 30U;
+
+}  // namespace
+
 Result<std::string> readFile(const std::string& path) {
   std::error_code code;
   if (const fs::file_status status = fs::status(path, code); !fs::exists(status))
     return Error{"no such file or directory", {path, 0, 0}};
   else if (fs::is_directory(status))
     return Error{"is a directory", {path, 0, 0}};
+  else if (!fs::is_regular_file(status))
+    return Error{"is no regular file: reading it might never end", {path, 0, 0}};
+  else if (const std::uintmax_t bytes = fs::file_size(path, code); !code && bytes > kMaxFileBytes)
+    return Error{"is larger than 1 GiB", {path, 0, 0}};
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;

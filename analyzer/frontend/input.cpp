@@ -211,7 +211,7 @@ Result<NvccOutput> runNvcc(const Job& job) {
   if (isCancelled(job.cancel)) return Error{std::string(kCancelled), {job.file, 0, 0}};
   if (job.overlay != nullptr && !job.overlay->empty())
     return Error{"nvcc reads files from the disk only, and this one is not saved", {job.file, 0, 0}};
-  return compileWithNvcc(absolutePath(job.file), job.command.flags, *job.toolkit, job.paths);
+  return compileWithNvcc(absolutePath(job.file), job.command.flags, *job.toolkit, job.paths, job.cancel);
 }
 
 Result<Unit> loadWithNvcc(const Job& job) {
@@ -238,6 +238,8 @@ Result<Unit> loadWithClang(const Job& job, Choice choice) {
       unit->notes.push_back({"Clang could not serve this file, nvcc did: " + doubt->message, doubt->pos});
       unit->produce_seconds = secondsSince(start);
       return unit;
+    } else if (isCancelled(job.cancel)) {
+      return compiled.error();
     } else if (!failure) {
       output.notes.push_back(
           {"nvcc cannot serve this file either: " + compiled.error().message, compiled.error().pos});

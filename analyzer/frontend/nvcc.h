@@ -10,6 +10,7 @@
 #include "analyzer/frontend/files.h"
 #include "analyzer/frontend/flags.h"
 #include "analyzer/frontend/toolkit.h"
+#include "analyzer/support/cancel.h"
 
 namespace handoff::frontend {
 
@@ -18,9 +19,9 @@ struct NvccOutput {
   std::vector<std::string> files_read;  ///< absolute
 };
 
-/// Runs "nvcc -ptx -lineinfo". Errors: nvcc's first message with its position.
+/// Runs "nvcc -ptx -lineinfo". Errors: nvcc's first message with its position; kCancelled; after ten minutes, that.
 Result<NvccOutput> compileWithNvcc(const std::string& file, const Flags& flags, const Toolkit& toolkit,
-                                    const PathMap& paths);
+                                    const PathMap& paths, const CancelToken* cancel);
 
 /// Machine code of the file: nvcc compiles it with the same flags, and nvdisasm or cuobjdump prints it. Errors as above,
 /// and when neither is installed.

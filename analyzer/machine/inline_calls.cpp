@@ -18,6 +18,8 @@ using ptx::Operand;
 /// Beyond this many instructions the remaining calls stay calls, and become limits.
 constexpr std::size_t kMaxInstructions = 2'000'000;
 constexpr unsigned kMaxDepth = 24;
+/// And beyond this many inlined ones: each has positions of its own, and functions that call twice double them.
+constexpr unsigned kMaxCalls = 10'000;
 
 class Inliner {
  public:
@@ -50,7 +52,7 @@ class Inliner {
 
   const Function* callee(const Frame& frame, const Instruction& instr) const {
     if (!std::holds_alternative<ptx::Call>(instr.decoded->effect)) return nullptr;
-    if (frame.depth >= kMaxDepth || out_.instructions.size() > kMaxInstructions) return nullptr;
+    if (frame.depth >= kMaxDepth || calls_ >= kMaxCalls || out_.instructions.size() > kMaxInstructions) return nullptr;
     const auto name = std::find_if(instr.operands.begin(), instr.operands.end(),
                                    [](const Operand& o) { return o.kind == Operand::Kind::kFunction; });
     if (name == instr.operands.end()) return nullptr;
@@ -160,6 +162,7 @@ class Inliner {
   }
 
   void inlineCall(const Frame& caller, const Instruction& call, const Function& target) {
+    ++calls_;
     Frame frame{.function = &target,
                 .register_base = static_cast<std::uint32_t>(out_.registers.size()),
                 .variable_base = static_cast<std::uint32_t>(out_.variables.size()),
@@ -207,6 +210,7 @@ class Inliner {
   const ptx::Module& module_;
   std::vector<SourceStack>& locations_;
   std::unordered_map<std::uint64_t, ptx::LocId> inlined_loc_;
+  unsigned calls_ = 0;
   Function out_;
 };
 

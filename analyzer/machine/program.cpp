@@ -24,6 +24,11 @@ constexpr std::uint64_t alignUp(std::uint64_t value, std::uint64_t align) {
   return align <= 1 ? value : (value + align - 1) / align * align;
 }
 
+// Bytes that no GPU has (CUDA Programming Guide, "Compute Capabilities"), rounded up: more is a mistake or an attack, and
+// each byte costs memory here.
+constexpr std::uint64_t kMaxShared = kTensorBase - kSharedBase, kMaxConst = 1U << 20U, kMaxLocal = 512U << 10U;
+constexpr std::uint64_t kMaxParameters = 64U << 10U;
+
 class Lowering {
  public:
   Lowering(const ptx::Module& module, const ptx::Function& kernel) : module_(module) {
@@ -42,6 +47,7 @@ class Lowering {
     program_.has_async_copies = slice_.has_async_copies;
     placeUnlocated();
     layOutVariables();
+    if (!too_large_.empty()) return Error{too_large_, {module_.file, function.ptx_line, 0}};
     numberRegisters();
     const ptx::Cfg cfg(function);
     numberOps();
@@ -99,6 +105,7 @@ class Lowering {
           address = shared;
           program_.shared.push_back({variable.name, address, variable.size, variable.align});
           shared += variable.size;
+          require("shared", shared - kSharedBase, kMaxShared);
           break;
         case Space::kGlobal:
           global = alignUp(global, variable.align);
@@ -108,7 +115,7 @@ class Lowering {
         case Space::kConst:
           constant = alignUp(constant, variable.align);
           address = constant;
-          addConstBytes(variable, constant);
+          if (require("constant", constant + variable.size, kMaxConst)) addConstBytes(variable, constant);
           constant += variable.size;
           break;
         case Space::kLocal:
@@ -116,6 +123,7 @@ class Lowering {
           program_.local_bytes = alignUp(program_.local_bytes, std::max(variable.align, 8u));
           address = program_.local_bytes + (variable.space == Space::kParam ? kCallParamBase : 0);
           program_.local_bytes += variable.size;
+          require("local", program_.local_bytes, kMaxLocal);
           break;
         default: return;
       }
@@ -131,6 +139,14 @@ class Lowering {
     }
     program_.static_shared_bytes = shared - kSharedBase;
     placeDynamicShared(shared);
+  }
+
+  bool require(const char* what, std::uint64_t bytes, std::uint64_t most) {
+    if (bytes <= most) return true;
+    if (too_large_.empty())
+      too_large_ = "the variables take " + std::to_string(bytes) + " bytes of " + what + " memory, more than any GPU has (" +
+                   std::to_string(most) + ")";
+    return false;
   }
 
   // A module-scope shared variable belongs to the kernels that use it; others must not move this kernel's layout.
@@ -154,16 +170,17 @@ class Lowering {
   }
 
   void layOutParameters() {
-    std::uint32_t offset = 0;
+    std::uint64_t offset = 0;
     for (const ptx::VarId id : program_.function.params) {
       const auto index = static_cast<std::uint32_t>(id);
       const ptx::Variable& variable = program_.function.variables[index];
-      offset = static_cast<std::uint32_t>(alignUp(offset, variable.align));
-      program_.param_offset.push_back(offset);
+      offset = alignUp(offset, variable.align);
+      program_.param_offset.push_back(static_cast<std::uint32_t>(offset));
       address_of_[key(false, index)] = offset;
-      offset += static_cast<std::uint32_t>(variable.size);
+      offset += variable.size;
+      if (!require("parameter", offset, kMaxParameters)) return;
     }
-    program_.param_bytes = offset;
+    program_.param_bytes = static_cast<std::uint32_t>(offset);
   }
 
   void addConstBytes(const ptx::Variable& variable, std::uint64_t at) {
@@ -431,6 +448,7 @@ class Lowering {
   std::unordered_map<std::string, std::uint32_t> site_of_;
   std::vector<Slot> slot_of_;
   std::vector<OpIndex> op_from_;
+  std::string too_large_;  ///< why the variables cannot be laid out
   Slot next_slot_ = 0;
 };
 

@@ -22,6 +22,12 @@ bool isChecked(const fs::path& file) { return file.extension() == ".cu" || file.
 
 bool isHidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
+/// Where CMake builds: what lies there is made from the sources, or tries out the compiler.
+bool isBuildTree(const fs::path& folder) {
+  std::error_code failed;
+  return fs::exists(folder / "CMakeCache.txt", failed);
+}
+
 bool isGlob(const std::string& input) {
   std::error_code failed;
   return input.find_first_of("*?[{") != std::string::npos && !fs::exists(input, failed);
@@ -32,7 +38,7 @@ Result<std::vector<std::string>> filesBelow(const std::string& folder) {
   std::error_code failed;
   fs::recursive_directory_iterator entry(folder, failed);
   while (!failed && entry != fs::recursive_directory_iterator()) {
-    if (entry->is_directory() && isHidden(entry->path())) entry.disable_recursion_pending();
+    if (entry->is_directory() && (isHidden(entry->path()) || isBuildTree(entry->path()))) entry.disable_recursion_pending();
     if (entry->is_regular_file() && isChecked(entry->path()))
       files.push_back(entry->path().lexically_normal());
     entry.increment(failed);

@@ -45,6 +45,14 @@ TEST_F(UnitsTest, WithoutInputAllCudaFilesInTheOrderOfTheDatabase) {
   EXPECT_THAT(select({}), ElementsAre("src/b.cu", "src/a.cu"));
 }
 
+TEST_F(UnitsTest, BuildTreesBelowAFolderAreLeftOut) {
+  workspace_.write("a.cu", "");
+  workspace_.write("build/CMakeCache.txt", "");
+  workspace_.write("build/CMakeFiles/try.cu", "");
+  EXPECT_THAT(select({workspace_.path()}), ElementsAre("a.cu"));
+  EXPECT_THAT(select({workspace_.path("build")}), ElementsAre("build/CMakeFiles/try.cu")) << "unless it is named";
+}
+
 TEST_F(UnitsTest, ABuildWithoutCudaFilesIsAnError) {
   writeDatabase({{"src/host.cpp", ""}});
   EXPECT_THAT(select({}), ElementsAre(testing::HasSubstr("no CUDA file is in this database")));

@@ -2,6 +2,8 @@
 // Building blocks of the text report.
 #include "analyzer/report/text_writer.h"
 
+#include <llvm/Support/ConvertUTF.h>
+
 #include <algorithm>
 #include <array>
 
@@ -27,6 +29,22 @@ std::string_view escape(Style style) {
       return "\x1b[32m";
   }
   return "";
+}
+
+/// What a terminal would take for commands, and bytes that are no UTF-8, as one sign each.
+std::string printable(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  std::string out;
+  while (!text.empty()) {
+    const auto* const first = reinterpret_cast<const llvm::UTF8*>(text.data());
+    const std::size_t bytes = llvm::getNumBytesForUTF8(*first);
+    const bool is_whole = bytes <= text.size() && llvm::isLegalUTF8Sequence(first, first + bytes) != 0;
+    const bool is_control = (*first < 0x20 && *first != '\t') || *first == 0x7f || (*first == 0xc2 && is_whole && first[1] < 0xa0);
+    const std::size_t taken = is_whole ? bytes : 1;
+    out += is_whole && !is_control ? text.substr(0, taken) : kReplacement;
+    text.remove_prefix(taken);
+  }
+  return out;
 }
 
 }  // namespace
@@ -72,7 +90,7 @@ void TextWriter::excerpt(const SourcePos& pos, bool with_caret) {
   if (source.find_first_not_of(" \t") == std::string_view::npos) return;
   std::string number = std::to_string(pos.line);
   if (number.size() < 5) number.insert(0, 5 - number.size(), ' ');
-  line(number + " | " + std::string(source.substr(0, kMaxExcerptColumns)));
+  line(number + " | " + printable(source.substr(0, kMaxExcerptColumns)));
   if (!with_caret) return;
 
   const std::size_t text_start = source.find_first_not_of(" \t");

@@ -169,6 +169,7 @@ TEST_F(Cli, VersionAndHelp) {
   const CommandResult help = run("check --help");
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.out, HasSubstr("--require=checked|verified"));
+  EXPECT_THAT(run("explain --help").out, StartsWith("Usage: handoff explain RULE"));
 }
 
 TEST_F(Cli, UnknownFlagIsUsageError) {

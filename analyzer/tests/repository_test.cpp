@@ -84,7 +84,7 @@ TEST(Layering, ForeignHeadersStayInTheirFolders) {
   // Folders, or single units within one.
   const std::map<std::string, std::set<std::string>> owners = {
       {"clang/", {"frontend", "report/export_fixes"}},
-      {"llvm/", {"frontend", "report", "config", "project", "lsp", "cli", "tests", "fuzz/lsp_fuzz"}},
+      {"llvm/", {"frontend", "report", "config", "project", "lsp", "cli", "tests", "fuzz/fuzz_lsp"}},
       {"z3", {"symbolic"}},
       {"cuda", {}},
   };

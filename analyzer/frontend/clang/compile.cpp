@@ -18,6 +18,7 @@
 #include <mutex>
 
 #include "analyzer/frontend/clang/attempt.h"
+#include "analyzer/frontend/clang/budget.h"
 #include "analyzer/frontend/clang/deferred_codegen.h"
 #include "analyzer/frontend/clang/hooks.h"
 #include "analyzer/frontend/clang/lowering.h"
@@ -267,6 +268,15 @@ void compile(const ClangRequest& request, ClangOutput& output) {
   }
 }
 
+/// Reads tokens alone.
+class ScanAction : public clang::PreprocessOnlyAction {
+  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
+    limitMacros(compiler.getPreprocessor());
+    compiler.getPreprocessor().setTokenWatcher([budget = TokenBudget()](const clang::Token&) mutable { budget.count(); });
+    return PreprocessOnlyAction::BeginSourceFileAction(compiler);
+  }
+};
+
 std::set<std::string> scan(const ClangRequest& request) {
   const auto files = makeFileSystem(request);
   std::vector<Error> errors;
@@ -277,7 +287,7 @@ std::set<std::string> scan(const ClangRequest& request) {
   clang::CompilerInstance compiler(invocation);
   compiler.setVirtualFileSystem(files);
   compiler.createDiagnostics(&consumer, /*ShouldOwnClient=*/false);
-  clang::PreprocessOnlyAction action;
+  ScanAction action;
   const bool is_whole = compiler.ExecuteAction(action) && !compiler.getDiagnostics().hasErrorOccurred();
   return is_whole ? files->read() : std::set<std::string>();
 }

@@ -2,12 +2,20 @@
 // Replay of the parser's events, with the judgement about errors in between.
 #include "analyzer/frontend/clang/deferred_codegen.h"
 
+#include <clang/Sema/TemplateInstCallback.h>
+
+#include "analyzer/frontend/clang/budget.h"
 #include "analyzer/frontend/clang/facts.h"
 #include "analyzer/frontend/clang/trust.h"
 
 namespace handoff::frontend {
 
 using clang::Decl;
+
+void DeferredCodegen::InitializeSema(clang::Sema& sema) {
+  attempt_.sema = &sema;
+  sema.TemplateInstCallbacks.push_back(makeInstantiationBudget());
+}
 
 bool DeferredCodegen::HandleTopLevelDecl(clang::DeclGroupRef group) {
   events_.push_back([this, group] {

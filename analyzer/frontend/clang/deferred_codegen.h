@@ -22,7 +22,7 @@ class DeferredCodegen : public clang::SemaConsumer {
         shared_(attempt) {}
 
   void Initialize(clang::ASTContext& context) override { codegen_->Initialize(context); }
-  void InitializeSema(clang::Sema& sema) override { attempt_.sema = &sema; }
+  void InitializeSema(clang::Sema& sema) override;
   void ForgetSema() override { attempt_.sema = nullptr; }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override;
   void HandleInterestingDecl(clang::DeclGroupRef group) override { HandleTopLevelDecl(group); }

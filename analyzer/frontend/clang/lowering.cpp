@@ -16,6 +16,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "analyzer/frontend/clang/budget.h"
 #include "analyzer/frontend/names.h"
 
 namespace handoff::frontend {
@@ -79,7 +80,9 @@ std::string runPasses(llvm::Module& module, llvm::StringRef cpu) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine.get());
+  llvm::PassInstrumentationCallbacks callbacks;
+  limitPasses(callbacks);
+  llvm::PassBuilder builder(machine.get(), {}, std::nullopt, &callbacks);
   machine->registerPassBuilderCallbacks(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);

@@ -40,6 +40,10 @@ llvm::ErrorOr<llvm::vfs::Status> RecordingFiles::status(const llvm::Twine& path)
 }
 
 llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> RecordingFiles::openFileForRead(const llvm::Twine& path) {
+  // Opening a pipe waits for a writer, and /dev/zero has no end.
+  if (const auto found = ProxyFileSystem::status(path);
+      found && !found->isRegularFile() && found->getType() != llvm::sys::fs::file_type::directory_file)
+    return std::make_error_code(std::errc::operation_not_permitted);
   auto result = ProxyFileSystem::openFileForRead(path);
   if (!result) {
     noteMissed(path);

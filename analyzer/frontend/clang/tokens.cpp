@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "analyzer/frontend/clang/budget.h"
 #include "analyzer/frontend/clang/hooks.h"
 
 namespace handoff::frontend {
@@ -16,6 +17,7 @@ class AsmWatcher {
       : preprocessor_(preprocessor), arena_(std::make_shared<llvm::BumpPtrAllocator>()) {}
 
   void operator()(const clang::Token& token) {
+    budget_.count();
     const clang::tok::TokenKind previous = previous_;
     previous_ = token.getKind();
     if (token.is(clang::tok::kw_asm)) {
@@ -72,6 +74,7 @@ class AsmWatcher {
   }
 
   clang::Preprocessor& preprocessor_;
+  TokenBudget budget_;
   std::shared_ptr<llvm::BumpPtrAllocator> arena_;  // the tokens' text must outlive this copyable object
   clang::tok::TokenKind previous_ = clang::tok::unknown;
   int depth_ = kOutside;  ///< parentheses since "asm"
@@ -134,6 +137,7 @@ void watchTokens(clang::Preprocessor& preprocessor, Attempt& attempt) {
   // A header that is not there is noted by the hooks and tolerated like any error: kernels rarely need it.
   preprocessor.SetSuppressIncludeNotFoundError(true);
   preprocessor.setTokenWatcher(AsmWatcher(preprocessor));
+  limitMacros(preprocessor);
   preprocessor.addPPCallbacks(std::make_unique<MacroHooks>(preprocessor.getSourceManager(), attempt));
   attempt.comment_handler =
       std::make_unique<CommentCollector>(attempt);  // the preprocessor takes no ownership

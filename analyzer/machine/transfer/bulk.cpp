@@ -118,6 +118,8 @@ void Executor::readBulkSource(const Step& step, const BulkOperands& operands, Ev
                      .value = static_cast<std::uint64_t>(NullOperand::kSource)});
     return;
   }
+  // The other end lies in shared memory, and says that so much does not fit: following 4 GiB would only cost memory.
+  if (!operands.from_shared && op.bytes > ctaOf(step).shadow->bytes()) return;
   if (!operands.from_shared) return races_.readGlobal({nullptr, address, bytes, lanes}, event, RaceChecker::GlobalAccess::kAsyncRead);
   Cta* const cta = checkSharedRange(step, address, bytes, lanes);
   if (cta != nullptr) races_.readShared({cta, withinCta(address), bytes, lanes}, event);
@@ -173,7 +175,7 @@ void Executor::bulkLane(const Step& step, const BulkOperands& operands, EventId 
     } else if (words.word[lane] % kBulkAlignment != 0) {
       addMisuse(step, {.kind = Misuse::Kind::kMisalignedGlobalDestination, .event = event, .lanes = laneBit(lane),
                        .address = words.word[lane], .wanted = kBulkAlignment});
-    } else {
+    } else if (bytes <= ctaOf(step).shadow->bytes()) {  // as in readBulkSource
       races_.writeGlobal({nullptr, words.word[lane], static_cast<std::uint32_t>(bytes), laneBit(lane)}, event,
                          RaceChecker::GlobalAccess::kAsyncWrite);
     }

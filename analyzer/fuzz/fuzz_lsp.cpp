@@ -2,6 +2,7 @@
 // libFuzzer target: whatever a client sends, the server answers, ignores or ends; it never crashes. An input
 // that starts with '#' is the bytes of the stream; of any other each line is one message, so that mutations
 // reach the handlers.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
