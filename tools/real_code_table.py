@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks public kernels as they are in their repositories, and writes the tables of docs/real-code.md.
 
-    tools/real_code_table.py --handoff=build/dev/bin/handoff CHECKOUTS                # all of the list; takes an hour
-    tools/real_code_table.py --handoff=... --only='marlin|fast' CHECKOUTS             # these again, the other rows stay
-    tools/real_code_table.py --tables                                                 # no run: the tables from the results
+    tools/real_code_table.py --handoff=build/dev/bin/handoff CHECKOUTS      # all of the list; takes an hour
+    tools/real_code_table.py --only='marlin|fast' CHECKOUTS                 # these again; the other rows stay
+    tools/real_code_table.py --tables                                       # no run: the tables from the results
 
-CHECKOUTS is a folder with a checkout of each repository, in a folder of its name, at the commit that the list gives. The list
-(tools/real_code/tus.json) says how each translation unit is compiled and how its kernels are launched; instantiations are in
-tools/real_code/tus. Results are kept in docs/real-code.json. tools/real_code/findings.json says of each finding whether it is
-real, and why. Exit code 1: a finding is not argued there, or is argued false, or a unit could not be checked.
+CHECKOUTS is a folder with a checkout of each repository, in a folder of its name, at the commit that the list gives.
+The list (tools/real_code/tus.json) says how each translation unit is compiled and how its kernels are launched;
+instantiations are in tools/real_code/tus. Results are kept in docs/real-code.json. tools/real_code/findings.json says of each
+finding whether it is real, and why. Exit code 1: a finding is not argued there, or is argued false, or a unit was not checked.
 """
 import argparse
 import collections
@@ -48,8 +48,8 @@ def command_of(handoff, repositories, unit, checkouts, config, limit):
     if not source.startswith("/"):
         source = str(checkouts / unit["repository"] / source)
     flags = [expanded(flag, checkouts) for flag in repository.get("flags", []) + unit.get("flags", [])]
-    command = [handoff, "check", "--format=json", "--stats", "--no-cache", "--launches=only", "--frontend=clang", "-j", "1",
-               f"--arch={unit['arch']}", f"--time-limit={limit}"]
+    command = [handoff, "check", "--format=json", "--stats", "--no-cache", "--launches=only", "--frontend=clang",
+               "-j", "1", f"--arch={unit['arch']}", f"--time-limit={limit}"]
     if "kernel" in unit:
         command.append(f"--kernel={unit['kernel']}")
     if config is not None:
@@ -62,14 +62,16 @@ def config_of(unit, folder):
     if "launches" not in unit:
         return None
     lines = ["launches:"]
-    lines += [f"  - {{kernel: {json.dumps(kernel)}, launch: {json.dumps(launch)}}}" for kernel, launch in unit["launches"]]
+    for kernel, launch in unit["launches"]:
+        lines.append(f"  - {{kernel: {json.dumps(kernel)}, launch: {json.dumps(launch)}}}")
     path = pathlib.Path(folder) / "handoff.yaml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def measured(command, seconds):
-    """Standard output, standard error, and what the process used. When the time is up it is asked to end, and reports what it has."""
+    """Standard output, standard error, and what the process used. One that takes too long is asked to end, and reports
+    what it has; a minute later it is killed."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True)
         timers = [threading.Timer(seconds + more, os.killpg, (process.pid, signal_)) for more, signal_ in
@@ -90,7 +92,7 @@ def place(item):
 
 
 def kernel_row(kernel):
-    findings = [f for f in kernel["findings"] if not f["for_other_launches"] and f["severity"] in ("error", "warning", "possible")]
+    findings = [f for f in kernel["findings"] if not f["for_other_launches"] and f["severity"] != "note"]
     row = {"name": kernel["name"], "verdict": kernel["verdict"], "async": kernel["has_async"],
            "launches": kernel["launches"],
            "limits": [[limit["reason"], place(limit)] for limit in kernel["limits"]],
@@ -116,19 +118,21 @@ def check(handoff, repositories, unit, checkouts, options):
     if report["error"]:
         return {**row, "error": report["error"]["message"], "kernels": []}
     if not report["kernels"]:
-        return {**row, "error": f"not finished after {options.timeout} s" if whole["interrupted"] else "no kernel", "kernels": []}
+        reason = f"not finished after {options.timeout} s" if whole["interrupted"] else "no kernel"
+        return {**row, "error": reason, "kernels": []}
     analysis = report["parse_seconds"] + sum(kernel["seconds"] for kernel in report["kernels"])
-    # The process has one busy thread: its processor time is divided as its wall time is, which other load does not change.
+    # The process has one busy thread: its processor time is divided as its wall time is, whatever else runs.
     scale = (usage.ru_utime + usage.ru_stime) / max(report["produce_seconds"] + analysis, 0.001)
-    return {**row, "clang_seconds": round(scale * report["produce_seconds"], 2), "analysis_seconds": round(scale * analysis, 2),
-            "peak_mib": round(usage.ru_maxrss / 1024),
+    return {**row, "clang_seconds": round(scale * report["produce_seconds"], 2),
+            "analysis_seconds": round(scale * analysis, 2), "peak_mib": round(usage.ru_maxrss / 1024),
             "kernels": [kernel_row(kernel) for kernel in report["kernels"]]}
 
 
 def argued(arguments, unit, finding):
     """The first entry of findings.json that speaks of this finding."""
     for entry in arguments:
-        if fnmatch.fnmatchcase(unit, entry["unit"]) and entry["rule"] == finding[1] and finding[2] in entry["at"]:
+        if fnmatch.fnmatchcase(unit, entry["unit"]) and entry["rule"] == finding[1] and any(
+                fnmatch.fnmatchcase(finding[2], at) for at in entry["at"]):
             return entry
     return None
 
@@ -160,24 +164,26 @@ def repository_table(rows, repositories):
         mine = [row for row in rows if name in (None, row["repository"])]
         kernels = protocol(mine)
         others = sum(len(row["kernels"]) for row in mine) - len(kernels)
-        head = f"{repositories[name]['github']} | {repositories[name]['commit'][:8]}" if name else f"{len(names)} repositories |"
+        repository = repositories.get(name)
+        head = f"{repository['github']} | {repository['commit'][:8]}" if name else f"{len(names)} repositories |"
         lines.append(f"| {head} | {len(mine)} | {len(kernels)} | " + " | ".join(counted(kernels)) + f" | {others} |")
     return lines
 
 
 def unit_table(rows):
-    lines = ["| unit | source | kernels | verdicts | findings | Clang s | analysis s | share | peak MiB |", "| --- |" + " --- |" * 8]
+    lines = ["| unit | source | kernels | verdicts | findings | Clang s | analysis s | share | peak MiB |",
+             "| --- |" + " --- |" * 8]
     for row in sorted(rows, key=lambda row: (row["repository"].lower(), row["name"])):
         source = row["source"].replace("{tus}", "tools/real_code/tus")
         if "error" in row:
             lines.append(f"| {row['name']} | `{source}` | | {cell(row['error'])} | | | | | |")
             continue
-        counts = collections.Counter(k["verdict"] if k["async"] else f"{k['verdict']}, no protocol" for k in row["kernels"])
+        counts = collections.Counter(k["verdict"] + ("" if k["async"] else ", no protocol") for k in row["kernels"])
         verdicts = "; ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
         findings = len({(f[1], f[2]) for kernel in row["kernels"] for f in kernel["findings"]})
         share = row["analysis_seconds"] / max(row["clang_seconds"], 0.01)
-        lines.append(f"| {row['name']} | `{source}` | {len(row['kernels'])} | {verdicts} | {findings} | {row['clang_seconds']:.2f} | "
-                     f"{row['analysis_seconds']:.2f} | {share:.2f} | {row['peak_mib']} |")
+        lines.append(f"| {row['name']} | `{source}` | {len(row['kernels'])} | {verdicts} | {findings} | "
+                     f"{row['clang_seconds']:.2f} | {row['analysis_seconds']:.2f} | {share:.2f} | {row['peak_mib']} |")
     return lines
 
 
@@ -218,11 +224,11 @@ def page(rows, repositories, arguments):
     shares = shares or [0.0]
     clang, analysis = (sum(row[key] for row in done) for key in ("clang_seconds", "analysis_seconds"))
     findings, bad = finding_table(rows, arguments)
-    lines = [f"{len(kernels)} kernels with a protocol in {len(rows)} units of {len({row['repository'] for row in rows})} repositories: "
+    lines = [f"{len(kernels)} kernels with a protocol in {len(rows)} units of "
+             f"{len({row['repository'] for row in rows})} repositories: "
              + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) + ".",
-             f"Analysis beyond PTX as a share of Clang's time: median {statistics.median(shares):.2f}, "
-             f"worst {shares[-1]:.2f}; all units together {analysis:.0f} s beside {clang:.0f} s of Clang ({analysis / max(clang, 0.01):.2f}). "
-             "Seconds are of processor time.",
+             f"Analysis as a share of Clang's time: median {statistics.median(shares):.2f}, worst {shares[-1]:.2f}; "
+             f"all units together {analysis:.0f} s beside {clang:.0f} s of Clang ({analysis / max(clang, 0.01):.2f}).",
              "", "### By repository", ""] + repository_table(rows, repositories)
     lines += ["", "### By unit", ""] + unit_table(rows)
     lines += ["", "### Limits, by the kernels they touch", ""] + limit_table(rows)
