@@ -125,8 +125,9 @@ std::string setMaxMemory(CheckOptions& options, std::string_view value) {
 }
 
 std::string setLaunches(CheckOptions& options, std::string_view value) {
-  static constexpr std::array<Named<bool>, 2> kChoices = {{{"unit", false}, {"any", true}}};
-  return setNamed(options.any_launch, value, kChoices);
+  static constexpr std::array<Named<Launches>, 3> kChoices = {
+      {{"unit", Launches::kUnit}, {"any", Launches::kAny}, {"only", Launches::kOnly}}};
+  return setNamed(options.launches_explored, value, kChoices);
 }
 
 std::string setJobs(CheckOptions& options, std::string_view value) {

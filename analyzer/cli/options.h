@@ -44,6 +44,9 @@ constexpr Command operator|(Command a, Command b) {
   return static_cast<Command>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
 }
 
+/// Launches that decide a verdict: those of the unit while others are explored as well, all, those of the unit and no others.
+enum class Launches : std::uint8_t { kUnit, kAny, kOnly };
+
 struct CheckOptions {
   std::vector<std::string> arguments;  ///< that the rest was read from
   Command command = Command::kCheck;
@@ -53,7 +56,7 @@ struct CheckOptions {
   std::string warnings_as_errors;
   std::string kernel;  ///< empty: all
   std::vector<std::string> launches;
-  bool any_launch = false;
+  Launches launches_explored = Launches::kUnit;
   /// For each kernel; empty: what .handoff.yaml says, else the default of explore::Options.
   std::optional<unsigned> max_seconds, max_paths, max_memory_mb;
   std::string format = "text";      ///< a name of formats()

@@ -113,7 +113,8 @@ project::Settings settingsFor(const CheckOptions& options, const config::Config&
   result.max_memory_mb = merged.max_memory_mb.value_or(result.max_memory_mb);
   result.kernel_filter = merged.kernel;
   result.launches = merged.launches;
-  result.any_launch = merged.any_launch;
+  result.any_launch = merged.launches_explored == Launches::kAny;
+  result.explores_other_launches = merged.launches_explored != Launches::kOnly;
   result.makes_jobs = !merged.witness_folder.empty() || !merged.confirm_results.empty();
   result.makes_controls = merged.makes_controls;
   result.makes_pictures =

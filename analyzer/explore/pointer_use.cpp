@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -27,6 +28,15 @@ const std::string* bufferOf(const Scenario& scenario, machine::PointerOrigin par
   return nullptr;
 }
 
+/// The parts of an operand that are no addresses. A tensor copy names its map by one, ahead of the coordinates.
+std::span<const machine::Arg> valuesOf(const machine::Program& program, const Op& op, const machine::Arg& arg) {
+  if (arg.kind != machine::Arg::Kind::kVector) return {&arg, 1};
+  const std::span<const machine::Arg> parts = std::span(program.args).subspan(arg.first, arg.count);
+  const bool is_map = std::holds_alternative<ptx::TensorCopy>(op.decoded->effect) && !parts.empty() &&
+                      parts.front().kind == machine::Arg::Kind::kAddress;
+  return is_map ? parts.subspan(1) : parts;
+}
+
 /// The pointer that an instruction uses for something else than an address.
 const std::string* usedBy(const machine::Program& program, const machine::PointerFlow& flow, const Scenario& scenario, const Op& op) {
   const auto args = program.argsOf(op);
@@ -34,8 +44,10 @@ const std::string* usedBy(const machine::Program& program, const machine::Pointe
   for (std::size_t i = op.dst_count; i < args.size(); ++i) {
     const bool is_value = args[i].kind == machine::Arg::Kind::kSlot || args[i].kind == machine::Arg::Kind::kVector;
     if (!is_value || (alu != nullptr && machine::PointerFlow::isBase(*alu, i - op.dst_count))) continue;
-    for (const machine::PointerOrigin origin : flow.of(args[i])) {
-      if (const std::string* const name = bufferOf(scenario, origin)) return name;
+    for (const machine::Arg& value : valuesOf(program, op, args[i])) {
+      for (const machine::PointerOrigin origin : flow.of(value)) {
+        if (const std::string* const name = bufferOf(scenario, origin)) return name;
+      }
     }
   }
   return nullptr;

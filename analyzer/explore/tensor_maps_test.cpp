@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/explore/pointer_use.h"
 #include "analyzer/explore/scenario.h"
 #include "analyzer/machine/address.h"
 #include "analyzer/test_support/ptx_kernel.h"
@@ -125,6 +126,19 @@ TEST_F(TensorMapsTest, AnnotationOfAMapBehindAPointer) {
   const std::uint64_t address = scenario.launch.tensor_maps.begin()->first;
   EXPECT_EQ(scenario.names.buffers.at(static_cast<unsigned>(address >> machine::kBufferShift) - 1), "maps");
   EXPECT_EQ(scenario.launch.tensor_maps.begin()->second.box_bytes, 128u);
+}
+
+TEST_F(TensorMapsTest, APointerThatNamesAMapIsAnAddress) {
+  launchAt(7);
+  const auto uses = [&](const std::string& statement) {
+    std::string text = kKernel;
+    text.insert(text.find("ret;"), statement);
+    unit_.module = std::move(*test::parseModule(text));
+    const Result<machine::Program> program = machine::buildProgram(unit_.module, unit_.module.functions.front());
+    return program ? pointerUses(*program, only()).size() : 99;
+  };
+  EXPECT_EQ(uses(""), 0u);
+  EXPECT_EQ(uses("cvt.u32.u64 %r5, %d3;\n"), 1u);
 }
 
 TEST_F(TensorMapsTest, EveryElementTypeHasItsSize) {

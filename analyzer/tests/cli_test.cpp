@@ -393,6 +393,27 @@ TEST_F(Cli, BudgetsAreNumbers) {
   EXPECT_EQ(check("--max-paths=8 --max-memory=1024 --launches=any a.cu").exit_code, 1);
 }
 
+TEST_F(Cli, OtherLaunchesAreLeftAloneOnRequest) {
+  // The wait is left out for one size, which the launch does not have.
+  write("a.cu", R"(
+__global__ void k(const float4* in, float4* out, int n) {
+  __shared__ float4 tile[64];
+  unsigned slot = static_cast<unsigned>(__cvta_generic_to_shared(&tile[threadIdx.x]));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(slot), "l"(in + threadIdx.x) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  if (n != 777) asm volatile("cp.async.wait_group 0;" ::: "memory");
+  __syncthreads();
+  out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+int main() { k<<<1, 64>>>(nullptr, nullptr, 8); }
+)");
+  EXPECT_THAT(check("--arch=sm_80 a.cu").out, HasSubstr("for other launches"));
+  const CommandResult only = check("--arch=sm_80 --launches=only a.cu");
+  EXPECT_THAT(only.out, Not(HasSubstr("for other launches")));
+  EXPECT_THAT(only.out, HasSubstr("for n = 8"));
+  EXPECT_EQ(only.exit_code, 0);
+}
+
 TEST_F(Cli, InstancesOfATemplateShareAFinding) {
   std::string text = kBadKernel;
   text.replace(text.find("__global__"), 0, "template <int N> ");

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepGEMM's sm90_bf16_gemm as its heuristics launch it for 256 x 4096 x 7168 on 132 SMs: blocks of 128 x 128, four stages,
+// clusters of two that share A.
+#include <deep_gemm/impls/sm90_bf16_gemm.cuh>
+
+#include "tensor_map.h"
+
+int main() {
+    using namespace deep_gemm;
+    auto kernel = &sm90_bf16_gemm_impl<cute::UMMA::Major::K, cute::UMMA::Major::K, 0, 4096, 7168, 1, 128, 128, 64, 128, 128, 128, 4,
+                                       128, 256, 2, false, 132, GemmType::Normal, false, cutlass::bfloat16_t>;
+    void *A = nullptr, *B = nullptr, *D = nullptr;
+    CUtensorMap map_a, map_b, map_d;
+    encode(&map_a, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, A, 7168, 4096, 14336, 64, 128);
+    encode(&map_b, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, B, 7168, 4096, 14336, 64, 128);
+    encode(&map_d, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, D, 4096, 4096, 8192, 64, 128);
+    cudaLaunchAttribute cluster;
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = 2;
+    cluster.val.clusterDim.y = 1;
+    cluster.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = 132;
+    config.blockDim = 384;
+    config.dynamicSmemBytes = 163904;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, kernel, static_cast<int*>(nullptr), 256u, 4096u, 7168u, map_a, map_b, map_d);
+}
