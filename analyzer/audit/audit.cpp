@@ -197,9 +197,7 @@ std::vector<KernelAudit> audit(const frontend::Unit& unit, const explore::Option
   std::vector<KernelAudit> audits;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
-    const bool is_wanted = function.name.find(options.kernel_filter) != std::string::npos ||
-                           diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
-    if (is_wanted && !isCancelled(options.cancel)) audits.push_back(KernelAuditor(unit, function, options, detail).run());
+    if (diagnose::isNamed(function.name, options.kernel_filter) && !isCancelled(options.cancel)) audits.push_back(KernelAuditor(unit, function, options, detail).run());
   }
   return audits;
 }

@@ -48,8 +48,7 @@ void readMachineCode(report::AuditedFile& file, const CheckOptions& options, con
   }
   file.sass = audit::parseSass(*text);
   std::erase_if(*file.sass, [&](const audit::SassFunction& function) {
-    return function.name.find(options.kernel) == std::string::npos &&
-           diagnose::demangle(function.name).find(options.kernel) == std::string::npos;
+    return !diagnose::isNamed(function.name, options.kernel);
   });
 }
 

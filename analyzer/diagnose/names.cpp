@@ -18,6 +18,10 @@ std::string demangle(std::string_view mangled) {
   return status == 0 && text ? text.get() : std::string(mangled);
 }
 
+bool isNamed(std::string_view mangled, std::string_view part) {
+  return mangled.find(part) != std::string_view::npos || demangle(mangled).find(part) != std::string::npos;
+}
+
 std::string variableName(std::string_view mangled) {
   std::string name = demangle(mangled);
   // A static of a function demangles to "function(parameters)::name"; nvcc may append a number after a dollar sign.

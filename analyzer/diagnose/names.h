@@ -19,6 +19,8 @@ namespace handoff::diagnose {
 std::string variableName(std::string_view mangled);
 /// "_Z8ring_sumPK6float4Pfi" -> "ring_sum(float4 const*, float*, int)".
 std::string demangle(std::string_view mangled);
+/// Whether --kernel=PART asks for the kernel: its name, mangled or not, contains the part.
+bool isNamed(std::string_view mangled, std::string_view part);
 
 /// Extents of a shared array as the source declares it: `float4 ring[3][128]` has element 16 and extents {3, 128}.
 struct ArrayShape {

@@ -58,16 +58,8 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
 
 /// For launches that the unit does not have: as long as its own took, within these.
 constexpr std::chrono::seconds kMinAside(2), kMaxAside(10);
-/// However many warps there are, each gets so far.
-constexpr std::uint64_t kMinStepsOfWarp = 40'000;
-/// Paths on which threads are made to differ where data decide.
-constexpr unsigned kMaxMixedPaths = 16;
-
-/// What the registers and the local memory of the threads that run together take here.
-std::uint64_t threadMemoryInMiB(const machine::Program& program, const machine::Launch& launch) {
-  const std::uint64_t by_warp = program.register_count * sizeof(machine::Lanes) + 2 * program.local_bytes * machine::kWarpSize;
-  return (by_warp * launch.warps() * launch.clusterSize()) >> 20U;
-}
+constexpr std::uint64_t kMinStepsOfWarp = 40'000;  ///< however many warps there are
+constexpr unsigned kMaxMixedPaths = 16;            ///< on which threads are made to differ where data decide
 
 class KernelAnalysis {
  public:
@@ -487,9 +479,7 @@ std::vector<KernelReport> analyzeAll(const frontend::Unit& unit, const Options& 
   std::vector<KernelReport> reports;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
-    const bool wanted = function.name.find(options.kernel_filter) != std::string::npos ||
-                        diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
-    if (!wanted) continue;
+    if (!diagnose::isNamed(function.name, options.kernel_filter)) continue;
     const auto run = [&] { return KernelAnalysis(unit, function, options, trial).run(); };
     reports.push_back(around ? around(function, run) : run());
   }

@@ -73,11 +73,9 @@ void Audience::add(const frontend::Unit& unit, std::string_view glob, std::strin
     const auto decl = std::find_if(unit.kernels.begin(), unit.kernels.end(),
                                    [&](const KernelDecl& d) { return isSameKernel(d.name, function.name); });
     const std::string demangled = diagnose::demangle(function.name);
-    const bool is_wanted =
-        function.name.find(filter) != std::string::npos || demangled.find(filter) != std::string::npos;
     const std::string& pretty =
         decl != unit.kernels.end() && !decl->pretty.empty() ? decl->pretty : demangled;
-    if (!is_wanted || !isKernelCalled(glob, function.name, pretty)) continue;
+    if (!diagnose::isNamed(function.name, filter) || !isKernelCalled(glob, function.name, pretty)) continue;
     has_kernels_ = true;
     has_unknown_ |= decl == unit.kernels.end();
     if (decl != unit.kernels.end()) addParameters(*decl, parameters_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/diagnose/names.h"
 #include "analyzer/explore/scenario.h"
 
 namespace handoff::explore {
@@ -13,7 +14,7 @@ void reportMissingKernels(const frontend::Unit& unit, const Options& options, st
     const bool is_there = std::any_of(unit.module.functions.begin(), unit.module.functions.end(), [&](const auto& f) {
       return f.is_kernel && !f.is_declaration && isSameKernel(f.name, decl.name);
     });
-    if (is_there || decl.name.find(options.kernel_filter) == std::string::npos) continue;
+    if (is_there || !diagnose::isNamed(decl.name, options.kernel_filter)) continue;
     diagnose::KernelReport report;
     report.name = decl.name;
     report.pretty = decl.pretty;

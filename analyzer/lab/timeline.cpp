@@ -112,9 +112,7 @@ Result<Timeline> timelineOf(const frontend::Unit& unit, const explore::Options& 
   std::optional<Timeline> only;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
-    const bool is_wanted = function.name.find(options.kernel_filter) != std::string::npos ||
-                           diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
-    if (!is_wanted) continue;
+    if (!diagnose::isNamed(function.name, options.kernel_filter)) continue;
     Result<std::optional<Timeline>> timeline = timelineOfKernel(unit, function, options);
     if (!timeline) return timeline.error();
     if (!*timeline) continue;

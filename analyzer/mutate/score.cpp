@@ -204,9 +204,7 @@ std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Option
   std::vector<KernelScore> scores;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
-    const bool is_wanted = function.name.find(options.kernel_filter) != std::string::npos ||
-                           diagnose::demangle(function.name).find(options.kernel_filter) != std::string::npos;
-    if (!is_wanted) continue;
+    if (!diagnose::isNamed(function.name, options.kernel_filter)) continue;
     scores.push_back(KernelScorer(unit, function, options).run(runner));
   }
   return scores;
