@@ -14,18 +14,9 @@ constexpr std::size_t kMaxWordBytes = std::size_t{256} << 20;
 
 }  // namespace
 
-// Of a probe only the states count where its closure may apply or return.
-bool Executor::needsState() const {
-  if (!path_->states_from) return true;
-  const std::size_t now = path_->boundaries.size();
-  const Closure& closure = *path_->closures.front();
-  if (!path_->returned.empty()) return false;
-  return path_->applied.empty() ? now >= *path_->states_from : now == path_->applied.front().boundary + closure.length;
-}
-
 void Executor::meetBoundary() {
   StateHash hash;
-  if (needsState()) hash = hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, registers_, progress_}, hash_room_);
+  if (path_->needsState()) hash = hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, registers_, progress_}, hash_room_);
   Boundary boundary{.state = hash.state, .registers = 0, .decisions = path_->decisions.size(), .parts = hash.parts};
   std::vector<PathLog::Register> live;
   std::vector<Slot> slots;
@@ -64,7 +55,7 @@ void Executor::meetBoundary() {
     }
   }
   for (const Closure* closure : path_->closures) {
-    if (needsState() && closure->state == boundary.state) applyClosure(*closure, boundary, live);
+    if (path_->needsState() && closure->state == boundary.state) applyClosure(*closure, boundary, live);
   }
   if (path_->keeps_words) path_->registers_of.try_emplace(boundary.state, std::move(live));
   path_->boundaries.push_back(std::move(boundary));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/machine/alu_terms.h"
+#include "analyzer/machine/fingerprint.h"
 #include "analyzer/machine/guards.h"
 #include "analyzer/machine/order.h"
 #include "analyzer/machine/path.h"
@@ -121,6 +122,7 @@ class Core {
   Lanes unknown_lanes_;
   PathLog* const path_;               ///< null: nobody asks
   std::optional<Guards> guards_;
+  HashRoom hash_room_;
   /// What is run need not happen, and does so only under this condition (unknown.cpp); kConcrete: it happens.
   symbolic::TermId condition_ = symbolic::kConcrete;
 

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "analyzer/machine/core.h"
-#include "analyzer/machine/fingerprint.h"
 #include "analyzer/machine/matrix_operand.h"
 #include "analyzer/machine/races.h"
 #include "analyzer/machine/regions.h"
@@ -94,7 +93,6 @@ class Executor : private Core {
   Stuck stuckAt(const Warp& warp, const Fragment& fragment) const;
   bool isOverBudget();
   void meetBoundary();
-  bool needsState() const;
   std::uint64_t dataShape(Warp& warp, Slot slot, ShapeHasher& shapes);
   void applyClosure(const Closure& closure, const Boundary& boundary, const std::vector<PathLog::Register>& live);
   void progress() { ++progress_; }
@@ -247,7 +245,6 @@ class Executor : private Core {
   std::map<std::tuple<OpIndex, bool, std::uint64_t>, std::vector<ByteRange>> operand_ranges_;
   std::map<std::size_t, std::vector<Multiplication>> multiplications_;  ///< by first warp of a warpgroup
   std::vector<std::uint32_t> registers_;                ///< setmaxnreg: of each thread, by warp
-  HashRoom hash_room_;
 };
 
 }  // namespace handoff::machine

@@ -27,6 +27,13 @@ void PathLog::clear() {
   has_decided_ = false;
 }
 
+// Of a probe only the states count where its closure may apply or return.
+bool PathLog::needsState() const {
+  if (!states_from) return true;
+  if (!returned.empty()) return false;
+  return applied.empty() ? boundaries.size() >= *states_from : boundaries.size() == applied.front().boundary + closures.front()->length;
+}
+
 void PathLog::add(const Decision& decision) {
   Decision one = decision;
   if (one.kind != Decision::Kind::kAccess) has_decided_ = true;

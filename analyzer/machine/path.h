@@ -111,6 +111,8 @@ class PathLog {
   /// Starts over, for another attempt at the same run.
   void clear();
   void add(const Decision& decision);
+  /// Whether the state at the next boundary counts.
+  bool needsState() const;
   bool hasDecided() const { return has_decided_; }
   void startRound() { has_decided_ = false; }
 
