@@ -17,6 +17,7 @@
 #include "analyzer/explore/pointer_use.h"
 #include "analyzer/explore/repair.h"
 #include "analyzer/explore/scenario.h"
+#include "analyzer/explore/run_memory.h"
 #include "analyzer/explore/source_text.h"
 #include "analyzer/explore/trial.h"
 #include "analyzer/explore/witness_jobs.h"
@@ -65,9 +66,8 @@ class KernelAnalysis {
  public:
   KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options, const Trial& trial)
       : unit_(unit), kernel_(kernel), options_(options), trial_(trial), start_(ThreadClock::now()), wall_start_(std::chrono::steady_clock::now()) {
-    for (const frontend::KernelDecl& decl : unit.kernels) {
+    for (const frontend::KernelDecl& decl : unit.kernels)
       if (isSameKernel(decl.name, kernel.name)) decl_ = &decl;
-    }
   }
 
   KernelReport run() {
@@ -95,9 +95,8 @@ class KernelAnalysis {
     const Result<machine::Program> program = machine::buildProgram(unit_.module, kernel_);
     if (!program) return fail(program.error().message);
     report_.has_async = program->has_async_copies;
-    for (const machine::Program::Limit& limit : program->limits) {
+    for (const machine::Program::Limit& limit : program->limits)
       addLimit({limit.reason, positionOf(*program, unit_.file, limit.instr)});
-    }
     const std::vector<Scenario> scenarios = scenariosFor(unit_, decl_, *program, options_);
     for (const Scenario& scenario : scenarios) runScenario(*program, scenario);
     repairAll(*program);
@@ -117,13 +116,10 @@ class KernelAnalysis {
     earlier_quantities_ = report_.holds_for;
     was_stopped_ = false;
     const std::uint32_t threads = scenario.launch.threads();
-    if (threads == 0 || threads > 1024) {
+    if (threads == 0 || threads > 1024)
       return addLimit({"a block of " + std::to_string(threads) + " threads cannot be launched", report_.pos});
-    }
-    if (const std::uint64_t memory = threadMemoryInMiB(program, scenario.launch); memory > options_.max_memory_mb) {
-      return addLimit({"registers and local memory of its threads would take " + std::to_string(memory) +
-                           " MiB here, more than --max-memory allows: nothing was run", report_.pos});
-    }
+    if (std::string reason = whyTooLarge(program, scenario.launch, options_.max_memory_mb); !reason.empty())
+      return addLimit({std::move(reason), report_.pos});
     if (options_.any_launch) scenario = freed(scenario);
     const auto before = ThreadClock::now();
     explorePaths(program, scenario);

@@ -479,9 +479,4 @@ std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const KernelDecl*
   return scenarios;
 }
 
-std::uint64_t threadMemoryInMiB(const machine::Program& program, const machine::Launch& launch) {
-  const std::uint64_t by_warp = program.register_count * sizeof(machine::Lanes) + 2 * program.local_bytes * machine::kWarpSize;
-  return (by_warp * launch.warps() * launch.clusterSize()) >> 20U;
-}
-
 }  // namespace handoff::explore

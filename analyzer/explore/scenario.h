@@ -56,7 +56,4 @@ bool isSameKernel(std::string_view a, std::string_view b);
 std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const frontend::KernelDecl* decl,
                                    const machine::Program& program, const Options& options);
 
-/// What the registers and the local memory of the threads that run together take when they are run here.
-std::uint64_t threadMemoryInMiB(const machine::Program& program, const machine::Launch& launch);
-
 }  // namespace handoff::explore

@@ -165,7 +165,7 @@ const Hostile kHostile[] = {
      },
      0, " 0 violations"},
     {"VectorOperand", "a.ptx", [] { return kernel("st.shared.u32 [tile], {" + repeated("%r1, ", 65'535) + "%r1};\n"); }, 0,
-     "a.ptx"},
+     "reaches shared memory outside"},
     {"LongLine", "a.ptx", [] { return kernel("//" + repeated("x", 20'000'000) + "\n" + kCopies); }, 0, " 0 violations"},
     {"LongName", "a.ptx", [] { return kernel("bra " + repeated("x", 5'000'000) + ";\n"); }, 2, "a.ptx"},
     {"Noise", "a.ptx", [] { return noise(1'000'000); }, 2, "the input is binary, not PTX text"},
