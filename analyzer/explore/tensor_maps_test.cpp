@@ -138,7 +138,7 @@ TEST_F(TensorMapsTest, APointerThatNamesAMapIsAnAddress) {
     return program ? pointerUses(*program, only()).size() : 99;
   };
   EXPECT_EQ(uses(""), 0u);
-  EXPECT_EQ(uses("cvt.u32.u64 %r5, %d3;\n"), 1u);
+  EXPECT_EQ(uses("cvt.u32.u64 %r5, %d3;\nbar.sync %r5;\n"), 1u);
 }
 
 TEST_F(TensorMapsTest, EveryElementTypeHasItsSize) {
