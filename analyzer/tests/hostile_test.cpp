@@ -194,7 +194,7 @@ const Hostile kHostile[] = {
          text += "#define A" + std::to_string(i) + repeated(" A" + std::to_string(i - 1), 10) + "\n";
        return text + "__global__ void k(int* p) { int x; A9; }\n";
      },
-     2, "tokens"},
+     2, "takes more than 100000 errors to compile"},
     {"ConstantExpression", "a.cu",
      [] {
        return std::string("constexpr int f(unsigned long long n) { int s = 0; while (n) s += n--; return s; }\n"

@@ -14,7 +14,8 @@ namespace {
 
 // Against inputs without end; counts rather than time where there is something to count, so that the answer is always the
 // same.
-constexpr std::uint64_t kMaxTokens = 60'000'000, kMaxExpansions = 20'000'000, kMaxInstantiations = 800'000;
+constexpr std::uint64_t kMaxTokens = 20'000'000, kMaxExpansions = 5'000'000, kMaxInstantiations = 800'000;
+constexpr std::size_t kMaxErrors = 100'000;
 constexpr std::chrono::seconds kMaxTime(300);
 
 [[noreturn]] void giveUp(const std::string& what) {
@@ -57,6 +58,10 @@ class InstantiationBudget : public clang::TemplateInstantiationCallback {
 void TokenBudget::check() const {
   if (tokens_ > kMaxTokens) giveUp(std::to_string(kMaxTokens) + " tokens");
   requireTime();
+}
+
+void limitErrors(std::size_t errors) {
+  if (errors > kMaxErrors) giveUp(std::to_string(kMaxErrors) + " errors to compile");
 }
 
 void limitMacros(clang::Preprocessor& preprocessor) { preprocessor.addPPCallbacks(std::make_unique<MacroBudget>()); }

@@ -30,6 +30,8 @@ class TokenBudget {
   std::uint64_t tokens_ = 0;
 };
 
+/// Each error that is kept takes memory.
+void limitErrors(std::size_t errors);
 /// For expansions that make no tokens yet: arguments of macros.
 void limitMacros(clang::Preprocessor& preprocessor);
 std::unique_ptr<clang::TemplateInstantiationCallback> makeInstantiationBudget();

@@ -2,6 +2,7 @@
 // Errors: whom they belong to, and which of them a second parse can avoid.
 #include <cctype>
 
+#include "analyzer/frontend/clang/budget.h"
 #include "analyzer/frontend/clang/hooks.h"
 
 namespace handoff::frontend {
@@ -33,6 +34,7 @@ class Consumer : public clang::DiagnosticConsumer {
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
     DiagnosticConsumer::HandleDiagnostic(level, info);
     if (level < clang::DiagnosticsEngine::Error) return;
+    limitErrors(attempt_.errors.size());
     record(info);
     if (attempt_.sema != nullptr) attribute(info.getLocation());
     considerRepair(info);
