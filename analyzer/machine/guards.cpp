@@ -8,6 +8,7 @@
 
 #include "analyzer/machine/regions.h"
 #include "analyzer/machine/slice.h"
+#include "analyzer/machine/strength.h"
 
 namespace handoff::machine {
 
@@ -106,7 +107,7 @@ Guards::Side Guards::effectOf(OpIndex index) const {
                         std::holds_alternative<ptx::LdMatrix>(effect) || std::holds_alternative<ptx::StMatrix>(effect) ||
                         std::holds_alternative<ptx::WmmaLoad>(effect) || std::holds_alternative<ptx::WmmaStore>(effect) ||
                         std::holds_alternative<ptx::CpAsync>(effect);
-  const bool is_strong = op.decoded->sem != ptx::Sem::kNone && op.decoded->sem != ptx::Sem::kWeak;
+  const bool is_strong = isStrong(*op.decoded);
   if (is_plain && !is_strong) {
     const bool is_load = std::holds_alternative<ptx::Load>(effect);
     const bool is_copy = std::holds_alternative<ptx::CpAsync>(effect);

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "analyzer/machine/address.h"
+#include "analyzer/machine/strength.h"
 
 namespace handoff::machine {
 
@@ -18,8 +19,6 @@ void forEachSlot(const Program& program, const Arg& arg, Visit&& visit) {
   if (arg.kind != Arg::Kind::kSink && arg.slot != kNoSlot) visit(arg.slot);
   for (std::uint32_t i = 0; i < arg.count; ++i) forEachSlot(program, program.args[arg.first + i], visit);
 }
-
-bool isWeak(const ptx::Decoded& decoded) { return decoded.sem == ptx::Sem::kNone || decoded.sem == ptx::Sem::kWeak; }
 
 /// The operand that is an address in global memory, of a copy within the shadow of global memory. Tensor copies go by a
 /// map, whose buffer is none of the parameters'.

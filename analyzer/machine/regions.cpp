@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "analyzer/machine/slice.h"
+#include "analyzer/machine/strength.h"
 
 namespace handoff::machine {
 
@@ -17,7 +18,6 @@ namespace {
 /// Larger regions are not searched for effects.
 constexpr std::size_t kMaxRegionOps = 20'000;
 
-bool isWeak(const ptx::Decoded& decoded) { return decoded.sem == ptx::Sem::kNone || decoded.sem == ptx::Sem::kWeak; }
 bool isRelaxed(const ptx::Decoded& decoded) { return isWeak(decoded) || decoded.sem == ptx::Sem::kRelaxed; }
 
 bool isRegister(const Arg& arg) {

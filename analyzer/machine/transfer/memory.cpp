@@ -5,6 +5,7 @@
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/alu.h"
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/strength.h"
 
 namespace handoff::machine {
 
@@ -27,10 +28,6 @@ void Bytes::write(std::uint64_t at, unsigned size, std::uint64_t word, bool is_k
 }
 
 namespace {
-
-bool isStrong(const ptx::Decoded& decoded) {
-  return decoded.sem != ptx::Sem::kNone && decoded.sem != ptx::Sem::kWeak;
-}
 
 std::uint64_t signedWord(std::uint64_t word, ptx::Type type) {
   // Registers may be wider than the loaded type: ld.s8 into a 32-bit register extends the sign.

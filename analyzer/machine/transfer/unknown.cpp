@@ -10,6 +10,7 @@
 
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/executor.h"
+#include "analyzer/machine/strength.h"
 
 namespace handoff::machine {
 
@@ -18,8 +19,6 @@ using symbolic::kConcrete;
 using symbolic::TermId;
 
 namespace {
-
-bool isStrong(const ptx::Decoded& decoded) { return decoded.sem != ptx::Sem::kNone && decoded.sem != ptx::Sem::kWeak; }
 
 /// Cuts a term of a shared address out of whatever space it was given in; kConcrete if it may lie elsewhere.
 TermId sharedAddress(symbolic::Terms& terms, TermId term, Space space) {
