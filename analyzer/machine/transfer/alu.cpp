@@ -2,6 +2,10 @@
 // Register-only effects.
 #include "analyzer/machine/alu.h"
 
+#include <array>
+#include <optional>
+#include <span>
+
 #include "analyzer/machine/executor.h"
 
 namespace handoff::machine {
@@ -54,6 +58,28 @@ LaneMask decidedByInputs(std::span<const Source> sources, bool is_selection) {
     if (is_mixed && by_input) decided |= laneBit(lane);
   }
   return decided;
+}
+
+// Where the hardware keeps the rank of a CTA in a shared::cluster address, kernels clear its lowest bit with a mask to
+// name the leader of a pair of CTAs (docs/soundness.md, "Assumptions"). The rank of an address that names no CTA is that of
+// the executing one. Returns the window of each lane's address; nothing where these are no addresses, or this is no such mask.
+std::optional<std::array<std::uint64_t, kWarpSize>> maskedWindows(const Cluster& cluster, std::uint32_t executing,
+                                                                  LaneMask lanes, std::span<const Lanes* const> sources) {
+  constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kClusterShift) - 1;
+  if (cluster.ctas.size() == 1 || sources.size() != 2) return std::nullopt;
+  std::array<std::uint64_t, kWarpSize> windows{};
+  bool are_addresses = true;
+  forEachLane(lanes, [&](unsigned lane) {
+    const std::uint64_t mask = sources[1]->word[lane] & 0xffffffff, word = sources[0]->word[lane] & 0xffffffff;
+    const std::uint64_t window = word >> kClusterShift, kept = mask >> kClusterShift, local = word & kOffsetMask;
+    are_addresses &= sources[0]->isKnown(lane) && sources[1]->isKnown(lane) && (local & mask) == local &&
+                     kept != 0 && kept != 0xff && window <= cluster.ctas.size() && local >= kSharedBase;
+    if (!are_addresses) return;
+    const std::uint64_t rank = window == 0 ? executing : window - 1;
+    are_addresses = cluster.ctas[rank].shadow->contains(local - kSharedBase, 1);
+    windows[lane] = ((rank & kept) + 1) << kClusterShift;
+  });
+  return are_addresses ? std::optional(windows) : std::nullopt;
 }
 
 }  // namespace
@@ -114,7 +140,15 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
     origins[i] = {sources[i], termAt(step.warp, arg(op, op.dst_count + static_cast<unsigned>(i)).slot) != symbolic::kConcrete};
   }
   result.unknown |= decidedByInputs({origins.data(), count}, effect.op == ptx::AluOp::kSelp);
-  const AluTerms terms = aluTerms(step, effect.op, {sources.data(), count});
+  AluTerms terms = aluTerms(step, effect.op, {sources.data(), count});
+  const bool may_mask = effect.op == ptx::AluOp::kAnd && bits == 32;
+  if (const auto windows = may_mask ? maskedWindows(run_.cluster, step.warp.cta, step.lanes, {sources.data(), count}) : std::nullopt) {
+    forEachLane(step.lanes, [&](unsigned lane) { result.word[lane] = (*windows)[lane] | withinCta(result.word[lane]); });
+    if (terms.first != symbolic::kConcrete) {
+      symbolic::Terms& all = path_->terms();
+      terms.first = all.bitOr(all.bitAnd(terms.first, all.constant(withinCta(~std::uint64_t{0}), bits)), all.lanes(*windows, bits));
+    }
+  }
   const AluTerms data = (result.unknown & step.lanes) != 0 ? aluData(step, effect.op, count) : AluTerms{};
   assign(step.warp, destination, result, step.lanes, terms.first, data.first);
   if (has_second) assign(step.warp, program_.args[destination.first], second, step.lanes, terms.second, data.second);

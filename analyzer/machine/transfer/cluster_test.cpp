@@ -218,6 +218,24 @@ TEST(ClusterRanks, LastOfFour) {
   EXPECT_THAT(conflictsOf(run(kBoth + byCta(0, write) + kBoth + byCta(3, kReadOwn), 4)), IsEmpty());
 }
 
+// As CUTLASS names the leader of a pair: the lowest bit of the rank is cleared in the address.
+TEST(ClusterRanks, LeaderOfAPairByMask) {
+  const std::string leader = "and.b32 %r21, %s, 0xFEFFFFFF;\n" + kWritePeer;
+  expectClean(run(kBoth + byCta(1, leader) + kBoth + byCta(0, kReadOwn)));
+  EXPECT_EQ(conflictsOf(run(kBoth + byCta(1, leader) + byCta(0, kReadOwn) + kBoth)).size(), 1u);
+  EXPECT_THAT(conflictsOf(run(kBoth + byCta(1, leader) + byCta(1, kReadOwn) + kBoth)), IsEmpty());
+  // Bits that are known to be 0 a compiler leaves out of the mask.
+  const std::string aligned = "and.b32 %r21, %s, 0xFEFFFFF8;\n" + kWritePeer;
+  EXPECT_EQ(conflictsOf(run(kBoth + byCta(1, aligned) + byCta(0, kReadOwn) + kBoth)).size(), 1u);
+  const std::string of_three = "mapa.shared::cluster.u32 %r21, %s, 3;\nand.b32 %r21, %r21, 0xFEFFFFFF;\n" + kWritePeer;
+  EXPECT_EQ(conflictsOf(run(kBoth + byCta(0, of_three) + byCta(2, kReadOwn) + kBoth, 4)).size(), 1u);
+}
+
+TEST(ClusterRanks, MasksOfNumbersAreMasks) {
+  const std::string number = "and.b32 %r20, 5, 0xFEFFFFFF;\nsub.u32 %r20, %r20, 5;\nadd.u32 %r21, %r20, %s;\n";
+  expectClean(run(number + kWritePeer + kReadOwn));
+}
+
 TEST(ClusterRanks, GenericAddressesOfPeers) {
   const std::string peer =
       "cvt.u64.u32 %d1, %s;\ncvta.shared.u64 %d1, %d1;\nmov.u32 %r20, %cluster_ctarank;\n"
