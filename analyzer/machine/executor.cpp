@@ -103,9 +103,10 @@ bool Executor::runWarp(Warp& warp) {
   return outcome_.steps != before;
 }
 
+// Lanes that wait for something may come yet; when nothing else goes on, breakJoins() has it.
 void Executor::resumeDeferred(Warp& warp) {
   for (const Fragment& fragment : warp.fragments) {
-    if (fragment.state == Fragment::State::kReady) return;
+    if (fragment.state != Fragment::State::kDeferred) return;
   }
   for (Fragment& fragment : warp.fragments) {
     if (fragment.state == Fragment::State::kDeferred) fragment.state = Fragment::State::kReady;
@@ -272,6 +273,15 @@ bool Executor::breakJoins() {
       join.expected &= ~join.arrived;
       join.arrived = 0;
       warp.has_broken_join = any = true;
+    }
+  }
+  for (Warp& warp : run_.cluster.warps) {
+    for (Fragment& fragment : warp.fragments) {
+      if (any || fragment.state != Fragment::State::kDeferred) continue;
+      fragment.state = Fragment::State::kReady;
+      // What keeps the others may be what is not modelled.
+      warp.has_broken_join |= outcome_.has_unmodelled;
+      any = true;
     }
   }
   if (any) progress();

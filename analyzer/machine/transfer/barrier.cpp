@@ -64,10 +64,10 @@ bool Executor::deferred(const Step& step) {
     fragments.erase(fragments.begin() + static_cast<std::ptrdiff_t>(f));
     return true;
   }
-  const bool others_ready = std::any_of(step.warp.fragments.begin(), step.warp.fragments.end(), [&](const Fragment& f) {
-    return &f != &fragment && f.state == Fragment::State::kReady;
+  const bool others_may_come = std::any_of(step.warp.fragments.begin(), step.warp.fragments.end(), [&](const Fragment& f) {
+    return &f != &fragment && f.state != Fragment::State::kDeferred;
   });
-  if (step.lanes == step.warp.live || fragment.has_deferred || !others_ready) {
+  if (step.lanes == step.warp.live || fragment.has_deferred || !others_may_come) {
     fragment.has_deferred = false;
     return false;
   }
