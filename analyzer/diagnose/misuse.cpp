@@ -34,7 +34,7 @@ class MisuseReporter {
     finding.severity = is_pedantic ? Severity::kNote : isUnawaited() ? Severity::kWarning : rule->severity;
     diagnosis.primary_instr = diagnosis.secondary_instr = run_.program.ops[misuse_.op].instr;
     finding.stack = run_.program.stackOf(diagnosis.primary_instr);
-    const bool has_place = misuse_.address != 0 && !isOfNullPointer();
+    const bool has_place = misuse_.address != 0 && !machine::isOfNullPointer(misuse_);
     const bool global = misuse_.kind == Misuse::Kind::kMisalignedSource ||
                         misuse_.kind == Misuse::Kind::kMisalignedGlobalDestination ||
                         misuse_.kind == Misuse::Kind::kTensormapUnfenced || misuse_.kind == Misuse::Kind::kTensormapInUse;
@@ -279,11 +279,6 @@ class MisuseReporter {
     if (misuse_.other != misuse_.event) relate(finding, misuse_.other, "the first of them arrives here");
   }
 
-  bool isOfNullPointer() const {
-    return misuse_.kind == Misuse::Kind::kWrongSpace &&
-           misuse_.value >= static_cast<std::uint64_t>(machine::NullOperand::kSource);
-  }
-
   void nullPointer(Finding& finding) const {
     const bool is_source = misuse_.value == static_cast<std::uint64_t>(machine::NullOperand::kSource);
     finding.message = std::string("the ") + (is_source ? "source" : "destination") + " of the copy of " + thread() +
@@ -295,7 +290,7 @@ class MisuseReporter {
     switch (misuse_.kind) {
       case Misuse::Kind::kWrongSpace:
         finding.rule = "wrong-space";
-        if (isOfNullPointer()) return nullPointer(finding);
+        if (machine::isOfNullPointer(misuse_)) return nullPointer(finding);
         finding.message = misuse_.value == 0   ? "a copy to .shared::cta names memory of another CTA, " + place(ptx::Space::kShared)
                           : misuse_.value == 1 ? "the mbarrier lies in CTA " + number(misuse_.wanted) + ", not beside the destination " +
                                                      place(ptx::Space::kShared)

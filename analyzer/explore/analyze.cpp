@@ -23,6 +23,7 @@
 #include "analyzer/explore/witness_jobs.h"
 #include "analyzer/machine/data_terms.h"
 #include "analyzer/machine/machine.h"
+#include "analyzer/machine/transfer/null_pointer.h"
 #include "analyzer/machine/used_reads.h"
 
 namespace handoff::explore {
@@ -245,6 +246,8 @@ class KernelAnalysis {
       return {outcome.assumed_from != 0, outcome.assumed_by_thread};
     }
     if (is_other_launch_ || is_explored_) std::erase_if(outcome.misuses, isContract);
+    // That this pointer is null is a guess: something else may tell the kernel not to copy from it.
+    if (scenario.has_null_pointers) std::erase_if(outcome.misuses, machine::isOfNullPointer);
     const bool is_assumed = outcome.assumed_from != 0;
     for (const machine::RunLimit& limit : outcome.limits) {
       addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});

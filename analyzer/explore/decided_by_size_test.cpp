@@ -120,5 +120,24 @@ TEST(DecidedBySize, HalvesAndPairsOfParametersHaveTheirOwnRanges) {
             Verdict::kVerified);
 }
 
+// The second pointer is null in some calls of the kernel.
+TEST(DecidedBySize, BothCasesOfAPointerThatIsComparedWithNullAreRun) {
+  const std::string load = "ld.param.u64 %d7, [k_param_1];\ncvta.to.global.u64 %d8, %d7;\n";
+  EXPECT_EQ(check(load + "setp.eq.s64 %p1, %d7, 0;"), Verdict::kViolation);
+  EXPECT_EQ(check(load + "setp.eq.u64 %p1, %d8, 0;"), Verdict::kViolation);
+  EXPECT_EQ(check(load + "setp.ne.b64 %p1, 0, %d7;"), Verdict::kViolation);
+  EXPECT_EQ(check(load + "setp.eq.s64 %p2, %d7, 0;\n@%p2 bra AFTER;\nst.global.u32 [%d8], 1;\nAFTER:"), Verdict::kVerified);
+  // A wait that is made in both cases, by one branch or the other.
+  EXPECT_EQ(check(load + "setp.eq.s64 %p2, %d7, 0;\n@%p2 bra AFTER;\ncp.async.wait_group 0;\nAFTER:\n@!%p2 bra BOTH;\n"
+                         "cp.async.wait_all;\nBOTH:\nsetp.ne.u32 %p1, %r3, 9999;"),
+            Verdict::kVerified);
+}
+
+TEST(DecidedBySize, WhatElseGoesByAPointerIsALimit) {
+  EXPECT_EQ(check("setp.eq.s64 %p1, %d2, 0;"), Verdict::kBounded);  // the pointer and an offset
+  EXPECT_EQ(check("ld.param.u64 %d7, [k_param_1];\nsetp.lt.u64 %p1, %d7, 4096;"), Verdict::kBounded);
+  EXPECT_EQ(check("ld.param.u64 %d7, [k_param_1];\n@%p1 mov.b64 %d7, 0;\nsetp.eq.u64 %p1, %d7, 0;"), Verdict::kBounded);
+}
+
 }  // namespace
 }  // namespace handoff::explore

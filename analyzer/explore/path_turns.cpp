@@ -238,6 +238,17 @@ void Paths::turnOperand(const Decision& decision, std::vector<Condition> values,
   }
 }
 
+TermId Paths::inputSymbol(std::size_t index) const {
+  const auto isIt = [&](TermId symbol) { return symbol != symbolic::kConcrete && terms_[symbol].value == index; };
+  for (const auto& [symbol, integer] : integer_symbols_) {
+    if (isIt(symbol)) return symbol;
+  }
+  for (const machine::SymbolicInputs::Pointer& pointer : inputs_.pointers) {
+    if (isIt(pointer.is_null)) return pointer.is_null;
+  }
+  return *std::find_if(block_symbols_.begin(), block_symbols_.end(), isIt);
+}
+
 // Among the inputs that take the other side: those near the assumed sizes, with as many accesses as can be.
 void Paths::prefer(const Decision& decision, const PathLog& log) {
   const std::vector<TermId> asked = terms_.symbolsOf(decision.condition);
@@ -248,8 +259,7 @@ void Paths::prefer(const Decision& decision, const PathLog& log) {
   };
   for (std::size_t i = 0; i < base_.size(); ++i) {
     const symbolic::Symbol& symbol = terms_.symbols()[i];
-    const TermId term = i < integer_symbols_.size() ? integer_symbols_[i].first
-                                                    : *std::find_if(block_symbols_.begin(), block_symbols_.end(), [&](TermId s) { return s != 0 && terms_[s].value == i; });
+    const TermId term = inputSymbol(i);
     const TermId base = terms_.constant(base_[i], symbol.width);
     const bool is_asked = std::find(asked.begin(), asked.end(), term) != asked.end();
     if (!is_asked && keepIfFeasible(terms_.equal(term, base))) continue;

@@ -2,6 +2,8 @@
 // Generational search over the decisions of runs: the runs, and their loops.
 #include "analyzer/explore/paths.h"
 
+#include "analyzer/explore/pointer_use.h"
+
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -70,6 +72,11 @@ void Paths::addSymbols() {
     base_.push_back(scenario_.launch.block_index[d] / std::max(1u, scenario_.launch.cluster[d]));
     inputs_.cluster_index[d] = block_symbols_[d];
   }
+  for (const std::uint64_t parameter : nullablePointers(program_, scenario_)) {
+    const TermId is_null = terms_.symbol("null " + std::to_string(parameter), 1, 0, 1);
+    base_.push_back(0);
+    inputs_.pointers.push_back({static_cast<std::uint32_t>(parameter), is_null});
+  }
 }
 
 Scenario Paths::scenarioFor(const symbolic::Model& inputs) const {
@@ -81,6 +88,9 @@ Scenario Paths::scenarioFor(const symbolic::Model& inputs) const {
     if (block_symbols_[d] == symbolic::kConcrete) continue;
     const auto index = static_cast<std::uint32_t>(inputs[terms_[block_symbols_[d]].value]);
     setBlockIndex(scenario, d, index * std::max(1u, scenario.launch.cluster[d]));
+  }
+  for (const auto& [offset, is_null] : inputs_.pointers) {
+    if (inputs[terms_[is_null].value] != 0) setNull(scenario, offset);
   }
   return scenario;
 }

@@ -102,6 +102,7 @@ class Paths {
   bool addAccessNode(const std::vector<Wanted>& wanted, const Place& place);
   symbolic::Solver::Answer feasibleWith(symbolic::TermId predicate);
   symbolic::Model inputsOfModel() const;
+  symbolic::TermId inputSymbol(std::size_t index) const;
   bool addNode(const machine::Decision& decision, const Place& place);
   void prefer(const machine::Decision& decision, const machine::PathLog& log);
   void addLimit(std::string reason, std::uint32_t instr);

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -55,10 +56,19 @@ const std::string* usedBy(const machine::Program& program, const machine::Pointe
 
 }  // namespace
 
+std::vector<std::uint64_t> nullablePointers(const machine::Program& program, const Scenario& scenario) {
+  std::set<std::uint64_t> found;
+  for (const machine::NullCheck& check : program.null_checks) {
+    if (bufferOf(scenario, check.parameter) != nullptr) found.insert(check.parameter);
+  }
+  return {found.begin(), found.end()};
+}
+
 std::vector<machine::Program::Limit> pointerUses(const machine::Program& program, const Scenario& scenario) {
   const machine::PointerFlow flow(program);
   std::vector<machine::Program::Limit> limits;
   for (const Op& op : program.ops) {
+    if (op.is_null_check) continue;
     const std::string* const name = usedBy(program, flow, scenario, op);
     if (name == nullptr) continue;
     limits.push_back({"what happens here goes by the pointer '" + *name + "' itself, which is assumed to lead to a buffer of its own", op.instr});

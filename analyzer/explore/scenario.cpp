@@ -3,6 +3,7 @@
 #include "analyzer/explore/scenario.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <variant>
@@ -411,6 +412,16 @@ void setInteger(Scenario& scenario, std::size_t index, std::int64_t value) {
   for (auto& [name, text] : scenario.names.parameters) {
     if (name == integer.name) text = std::to_string(value);
   }
+}
+
+void setNull(Scenario& scenario, std::uint64_t parameter) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, scenario.launch.param_bytes.data() + parameter, sizeof(word));
+  for (const auto& [buffer, name] : scenario.names.buffers) {
+    if (machine::bufferBase(buffer) == word) scenario.names.parameters.emplace_back(name, "null");
+  }
+  std::memset(scenario.launch.param_bytes.data() + parameter, 0, sizeof(word));
+  scenario.has_null_pointers = true;
 }
 
 bool isFixed(const Scenario& scenario) {

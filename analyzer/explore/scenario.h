@@ -29,6 +29,7 @@ struct Scenario {
   std::vector<diagnose::Limit> assumptions;  ///< values that nothing fixes, and that are not free either
   std::vector<Integer> integers;
   bool is_grid_free = false;                 ///< the block index may have any value
+  bool has_null_pointers = false;            ///< where the launch has buffers
   bool can_free_grid = false;                ///< the kernel does not ask how large the grid is
 };
 
@@ -37,6 +38,9 @@ void setBlockIndex(Scenario& scenario, unsigned dimension, std::uint32_t index);
 
 /// Gives another value to one of the scenario's integers, and says so in its names.
 void setInteger(Scenario& scenario, std::size_t index, std::int64_t value);
+
+/// Gives null for the pointer at this place of the parameter window, and says so in its names.
+void setNull(Scenario& scenario, std::uint64_t parameter);
 
 /// True when a launch fixes a value that the kernel goes by.
 bool isFixed(const Scenario& scenario);

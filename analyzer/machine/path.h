@@ -25,6 +25,12 @@ struct SymbolicInputs {
     TermId symbol = 0;
   };
   std::vector<Parameter> parameters;
+  /// A pointer that is null or leads to a buffer of its own.
+  struct Pointer {
+    std::uint32_t offset = 0;   ///< in the parameter window
+    TermId is_null = 0;         ///< a symbol of one bit
+  };
+  std::vector<Pointer> pointers;
   /// Index of the cluster (of the CTA where there is none) in the grid; kConcrete: as the launch says.
   std::array<TermId, 3> cluster_index{};
 };

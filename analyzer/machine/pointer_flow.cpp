@@ -34,6 +34,21 @@ std::optional<std::uint32_t> globalOperandOf(const Program& program, const Op& o
   return std::nullopt;
 }
 
+/// What a register holds is this parameter, as it was given; kOther: something else, or not always that.
+constexpr PointerOrigin kOther = ~1ull;
+
+void join(std::map<Slot, PointerOrigin>& held, Slot slot, PointerOrigin origin, bool& has_changed) {
+  const auto [known, is_new] = held.emplace(slot, origin);
+  has_changed |= is_new || (known->second != origin && known->second != kOther);
+  if (known->second != origin) known->second = kOther;
+}
+
+/// A generic address and that of its space are the same in global memory, and null in both.
+bool isCopyOfPointer(const Op& op) {
+  const auto* alu = std::get_if<ptx::Alu>(&op.decoded->effect);
+  return alu != nullptr && op.guard == kNoSlot && (alu->op == AluOp::kMov || (alu->op == AluOp::kCvta && op.decoded->space() == Space::kGlobal));
+}
+
 }  // namespace
 
 PointerFlow::PointerFlow(const Program& program) : program_(program) {
@@ -144,6 +159,45 @@ void markApart(Program& program) {
     if (address == args.end()) continue;
     const PointerOrigins own = pointersIn(*address);
     op.is_apart = !own.empty() && std::none_of(own.begin(), own.end(), [&](PointerOrigin origin) { return copied.contains(origin); });
+  }
+}
+
+void markNullChecks(Program& program) {
+  const PointerFlow flow(program);
+  std::map<Slot, PointerOrigin> held;
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (const Op& op : program.ops) {
+      const auto args = program.argsOf(op);
+      const std::optional<PointerOrigin> parameter = op.guard == kNoSlot ? flow.parameterOf(op) : std::nullopt;
+      const bool is_copy = isCopyOfPointer(op) && args.size() == 2 && args[1].kind == Arg::Kind::kSlot;
+      if (is_copy && !held.contains(args[1].slot) && (args[1].slot & kConstantBit) == 0) continue;  // not known yet
+      std::uint64_t part = 0;
+      for (std::size_t i = 0; i < op.dst_count && i < args.size(); ++i) {
+        forEachSlot(program, args[i], [&](Slot slot) {
+          const std::uint64_t bytes = (slot & kConstantBit) == 0 ? program.slot_bits[slot] / 8 : 0;
+          const auto source = is_copy ? held.find(args[1].slot) : held.end();
+          const PointerOrigin copied = source == held.end() ? kOther : source->second;
+          join(held, slot, parameter && bytes == 8 ? *parameter + part : copied, has_changed);
+          part += bytes;
+        });
+      }
+    }
+  }
+  for (OpIndex index = 0; index < program.ops.size(); ++index) {
+    Op& op = program.ops[index];
+    const auto* alu = std::get_if<ptx::Alu>(&op.decoded->effect);
+    const bool is_test = alu != nullptr && alu->op == AluOp::kSetp && op.decoded->bool_op == ptx::BoolOp::kNone && op.arg_count == op.dst_count + 2 &&
+                         (op.decoded->cmp == ptx::CmpOp::kEq || op.decoded->cmp == ptx::CmpOp::kNe) && ptx::byteSize(op.decoded->type()) == 8;
+    if (!is_test) continue;
+    const auto args = program.argsOf(op).subspan(op.dst_count);
+    for (const auto& [pointer, null] : {std::pair(args[0], args[1]), std::pair(args[1], args[0])}) {
+      const auto known = pointer.kind == Arg::Kind::kSlot ? held.find(pointer.slot) : held.end();
+      const bool is_with_null = null.kind == Arg::Kind::kSlot && (null.slot & kConstantBit) != 0 && flow.constantOf(null.slot) == 0;
+      if (known == held.end() || known->second == kOther || !is_with_null) continue;
+      op.is_null_check = true;
+      program.null_checks.push_back({index, known->second});
+    }
   }
 }
 

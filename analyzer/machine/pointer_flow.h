@@ -26,10 +26,11 @@ class PointerFlow {
   PointerOrigins of(const Arg& arg) const;
   /// Whether an operand that is a pointer makes the result an address as well.
   static bool isBase(const ptx::Alu& alu, std::size_t source);
-
- private:
+  /// The parameter that a load reads.
   std::optional<PointerOrigin> parameterOf(const Op& op) const;
   std::optional<std::uint64_t> constantOf(Slot slot) const;
+
+ private:
   void addOf(Slot slot, PointerOrigins& origins) const;
   bool follow(const Op& op);
 
@@ -41,5 +42,8 @@ class PointerFlow {
 /// Sets Op::is_apart. A copy's buffer is one of the parameters that it may come from; distinct ones do not overlap
 /// (docs/soundness.md, "Assumptions").
 void markApart(Program& program);
+
+/// Sets Program::null_checks.
+void markNullChecks(Program& program);
 
 }  // namespace handoff::machine

@@ -62,6 +62,7 @@ class Lowering {
     program_.shared_granule = narrowestSharedAccess();
     program_.register_count = next_slot_;
     markApart(program_);
+    markNullChecks(program_);
     return std::move(program_);
   }
 

@@ -51,6 +51,7 @@ struct Op {
   std::uint32_t table = 0;            ///< brx.idx: index into Program::branch_tables
   bool leaves_loop_on_taken = false, leaves_loop_on_fallthrough = false;
   bool is_apart = false;              ///< a weak access to a global buffer that no asynchronous copy touches
+  bool is_null_check = false;         ///< in Program::null_checks
 };
 
 /// A shared-memory variable at its place in the CTA's shared memory.
@@ -70,6 +71,12 @@ struct ParamRead {
   friend auto operator<=>(const ParamRead&, const ParamRead&) = default;
 };
 
+/// "setp.eq" or "setp.ne" of a 64-bit parameter, as it is, with 0.
+struct NullCheck {
+  OpIndex op = 0;
+  std::uint64_t parameter = 0;  ///< its place in the parameter window
+};
+
 struct Program {
   const ptx::Module* module = nullptr;
   ptx::Function function;                ///< calls inlined; ops refer to its instructions
@@ -82,6 +89,7 @@ struct Program {
   struct SpecialSlot { ptx::Special special; Slot slot; };
   std::vector<SpecialSlot> specials;
   std::vector<std::vector<OpIndex>> branch_tables;
+  std::vector<NullCheck> null_checks;    ///< by instruction
 
   std::vector<SharedVariable> shared;
   std::uint64_t static_shared_bytes = 0;  ///< end of the static variables, from kSharedBase

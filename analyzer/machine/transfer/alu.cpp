@@ -2,6 +2,7 @@
 // Register-only effects.
 #include "analyzer/machine/alu.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -58,6 +59,16 @@ LaneMask decidedByInputs(std::span<const Source> sources, bool is_selection) {
     if (is_mixed && by_input) decided |= laneBit(lane);
   }
   return decided;
+}
+
+/// Whether the pointer that is compared with null is null; kConcrete: it is as the launch says.
+symbolic::TermId nullTerm(const PathLog& path, const Program& program, OpIndex index) {
+  const auto check = std::lower_bound(program.null_checks.begin(), program.null_checks.end(), index,
+                                      [](const NullCheck& one, OpIndex wanted) { return one.op < wanted; });
+  for (const SymbolicInputs::Pointer& pointer : path.inputs().pointers) {
+    if (pointer.offset == check->parameter) return pointer.is_null;
+  }
+  return symbolic::kConcrete;
 }
 
 // Where the hardware keeps the rank of a CTA in a shared::cluster address, kernels clear its lowest bit with a mask to
@@ -141,6 +152,14 @@ void Executor::operator()(const ptx::Alu& effect, const Step& step) {
   }
   result.unknown |= decidedByInputs({origins.data(), count}, effect.op == ptx::AluOp::kSelp);
   AluTerms terms = aluTerms(step, effect.op, {sources.data(), count});
+  if (path_ != nullptr && op.is_null_check) {
+    const symbolic::TermId is_null = nullTerm(*path_, program_, step.index);
+    if (is_null != symbolic::kConcrete) {
+      const symbolic::TermId is_not = path_->terms().bitNot(is_null);
+      const bool is_equal = op.decoded->cmp == ptx::CmpOp::kEq;
+      terms = {is_equal ? is_null : is_not, is_equal ? is_not : is_null};
+    }
+  }
   const bool may_mask = effect.op == ptx::AluOp::kAnd && bits == 32;
   if (const auto windows = may_mask ? maskedWindows(run_.cluster, step.warp.cta, step.lanes, {sources.data(), count}) : std::nullopt) {
     forEachLane(step.lanes, [&](unsigned lane) { result.word[lane] = (*windows)[lane] | withinCta(result.word[lane]); });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyzer/machine/address.h"
+#include "analyzer/machine/outcome.h"
 #include "analyzer/machine/path.h"
 
 namespace handoff::machine {
@@ -19,6 +20,10 @@ bool isNullGlobal(const PathLog* path, TermId term, std::uint64_t address);
 
 /// The same for a shared address: variables begin at kSharedBase.
 bool isNullShared(const PathLog* path, TermId term, std::uint64_t address);
+
+inline bool isOfNullPointer(const Misuse& misuse) {
+  return misuse.kind == Misuse::Kind::kWrongSpace && misuse.value >= static_cast<std::uint64_t>(NullOperand::kSource);
+}
 
 /// A predicate for `copy ? p : nullptr`: whether the null is taken. kConcrete where nothing chooses a null pointer, or
 /// parameters do.
