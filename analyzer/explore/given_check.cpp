@@ -53,6 +53,22 @@ void checkLaunch(const frontend::Unit& unit, const SourceComment& comment, const
     mistakes.push_back({"handoff: launch: " + error.message, error.pos});
 }
 
+/// The declarations of the kernels whose names contain `filter` and match `glob`; null for one that has none.
+std::vector<const KernelDecl*> kernelsCalled(const frontend::Unit& unit, std::string_view glob, std::string_view filter) {
+  std::vector<const KernelDecl*> kernels;
+  for (const ptx::Function& function : unit.module.functions) {
+    if (!function.is_kernel || function.is_declaration) continue;
+    const auto decl = std::find_if(unit.kernels.begin(), unit.kernels.end(),
+                                   [&](const KernelDecl& d) { return isSameKernel(d.name, function.name); });
+    const std::string demangled = diagnose::demangle(function.name);
+    const std::string& pretty =
+        decl != unit.kernels.end() && !decl->pretty.empty() ? decl->pretty : demangled;
+    if (diagnose::isNamed(function.name, filter) && isKernelCalled(glob, function.name, pretty))
+      kernels.push_back(decl != unit.kernels.end() ? &*decl : nullptr);
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::vector<Error> commentMistakes(const frontend::Unit& unit) {
@@ -68,17 +84,10 @@ std::vector<Error> commentMistakes(const frontend::Unit& unit) {
 }
 
 void Audience::add(const frontend::Unit& unit, std::string_view glob, std::string_view filter) {
-  for (const ptx::Function& function : unit.module.functions) {
-    if (!function.is_kernel || function.is_declaration) continue;
-    const auto decl = std::find_if(unit.kernels.begin(), unit.kernels.end(),
-                                   [&](const KernelDecl& d) { return isSameKernel(d.name, function.name); });
-    const std::string demangled = diagnose::demangle(function.name);
-    const std::string& pretty =
-        decl != unit.kernels.end() && !decl->pretty.empty() ? decl->pretty : demangled;
-    if (!diagnose::isNamed(function.name, filter) || !isKernelCalled(glob, function.name, pretty)) continue;
+  for (const KernelDecl* decl : kernelsCalled(unit, glob, filter)) {
     has_kernels_ = true;
-    has_unknown_ |= decl == unit.kernels.end();
-    if (decl != unit.kernels.end()) addParameters(*decl, parameters_);
+    has_unknown_ |= decl == nullptr;
+    if (decl != nullptr) addParameters(*decl, parameters_);
   }
 }
 
@@ -91,6 +100,29 @@ void Audience::add(const Audience& other) {
 std::vector<Error> Audience::mistakes(const LaunchText& launch, const SourcePos& pos) const {
   if (!has_kernels_ || has_unknown_) return {};
   return unknownNames(launch, parameters_, "no kernel that it is for", pos);
+}
+
+void MapAudience::add(const frontend::Unit& unit, std::string_view glob, std::string_view filter,
+                      std::string_view name) {
+  for (const KernelDecl* decl : kernelsCalled(unit, glob, filter)) {
+    has_kernels_ = true;
+    has_map_ |= decl == nullptr || findMap(*decl, name).has_value();
+    if (decl != nullptr) addMapNames(*decl, names_);
+  }
+}
+
+void MapAudience::add(const MapAudience& other) {
+  names_.insert(other.names_.begin(), other.names_.end());
+  has_kernels_ |= other.has_kernels_;
+  has_map_ |= other.has_map_;
+}
+
+std::optional<Error> MapAudience::mistake(std::string_view name, const SourcePos& pos) const {
+  if (!has_kernels_ || has_map_) return std::nullopt;
+  const std::vector<std::string_view> candidates(names_.begin(), names_.end());
+  return Error{"'" + std::string(name) + "': no kernel that it is for has a tensor map of this name" +
+                   suggestion(name, candidates),
+               pos};
 }
 
 }  // namespace handoff::explore

@@ -132,9 +132,10 @@ bool needsCluster(const ptx::Decoded& decoded) {
 
 class Builder {
  public:
-  Builder(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program, const Given& given)
+  Builder(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program, const Options& options,
+          const Given& given)
       : unit_(unit), decl_(decl), program_(program), given_(given),
-        tensor_maps_(unit, decl, program.function.name, given.site) {}
+        tensor_maps_(unit, decl, program.function.name, options, given.site) {}
 
   Scenario build() {
     fixBlock();
@@ -286,8 +287,7 @@ class Builder {
 
   /// What a launch calls a parameter of PTX, which has no names.
   static std::string numberOf(const machine::ParamRead& read) {
-    const std::string number = "param" + std::to_string(read.param);
-    return read.offset == 0 ? number : number + "+" + std::to_string(read.offset);
+    return toString(ParamPlace{read.param, read.offset});
   }
 
   void checkNames() {
@@ -305,15 +305,28 @@ class Builder {
     scenario_.launch.param_known.assign(program_.param_bytes, false);
     for (const machine::ParamRead& read : program_.param_reads) fixParameter(read);
     for (const diagnose::Limit& mistake : tensor_maps_.mistakes()) scenario_.assumptions.push_back(mistake);
-    if (decl_ == nullptr) return;
-    for (const ParamField& field : decl_->fields) {
-      if (field.kind != ParamField::Kind::kTensorMap || field.param >= program_.param_offset.size()) continue;
-      addTensorMap(field.param, field.offset, machine::kParamWindow + program_.param_offset[field.param] + field.offset);
-    }
+    for (const ParamPlace& place : tensor_maps_.places())
+      if (!isPointer(place)) addTensorMapAt(place);
   }
 
-  void addTensorMap(std::uint32_t param, std::uint32_t offset, std::uint64_t address) {
-    if (const auto map = tensor_maps_.at(param, offset)) scenario_.launch.tensor_maps.emplace(address, *map);
+  bool isPointer(const ParamPlace& place) const {
+    if (const ParamField* field = fieldAt(place.param, place.offset)) return field->kind == ParamField::Kind::kPointer;
+    return std::any_of(program_.param_reads.begin(), program_.param_reads.end(), [&](const machine::ParamRead& read) {
+      return read.is_pointer && read.param == place.param && read.offset == place.offset;
+    });
+  }
+
+  void addTensorMapAt(const ParamPlace& place) {
+    constexpr std::uint64_t kMapBytes = 128;
+    const std::uint64_t count = program_.param_offset.size();
+    const std::uint64_t end = place.param + 1 < count ? program_.param_offset[place.param + 1] : program_.param_bytes;
+    if (place.param >= count || program_.param_offset[place.param] + std::uint64_t{place.offset} + kMapBytes > end)
+      return assume("the kernel has no room for a tensor map at " + toString(place));
+    addTensorMap(place, machine::kParamWindow + program_.param_offset[place.param] + place.offset);
+  }
+
+  void addTensorMap(const ParamPlace& place, std::uint64_t address) {
+    if (const auto map = tensor_maps_.at(place)) scenario_.launch.tensor_maps.emplace(address, *map);
   }
 
   void fixParameter(machine::ParamRead read) {
@@ -330,7 +343,7 @@ class Builder {
     if (is_pointer) {
       const auto buffer = static_cast<unsigned>(scenario_.names.buffers.size());
       scenario_.names.buffers.emplace(buffer, name);
-      addTensorMap(read.param, read.offset, machine::bufferBase(buffer));
+      addTensorMap({read.param, read.offset}, machine::bufferBase(buffer));
       return write(read.param, read.offset, 8, machine::bufferBase(buffer));
     }
     // The words of a tensor map mean nothing one by one.
@@ -469,7 +482,7 @@ std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const KernelDecl*
                                    const Options& options) {
   std::vector<Scenario> scenarios;
   for (const Given& given : givenLaunches(unit, decl, program.function.name, options)) {
-    Scenario scenario = Builder(unit, decl, program, given).build();
+    Scenario scenario = Builder(unit, decl, program, options, given).build();
     const bool is_new = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& other) {
       return other.names.launch == scenario.names.launch && other.launch.param_bytes == scenario.launch.param_bytes &&
              haveSameBoxes(other.launch, scenario.launch);
