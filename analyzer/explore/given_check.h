@@ -26,7 +26,7 @@ class Audience {
   void add(const frontend::Unit& unit, std::string_view glob, std::string_view filter);
   void add(const Audience& other);
 
-  /// Names in the launch that are no parameters of any kernel; none as long as there is no kernel, or one
+  /// Names in the launch that are no parameters of any kernel, and pointers that it does not call null; none as long as there is no kernel, or one
   /// whose parameters are not known.
   std::vector<Error> mistakes(const LaunchText& launch, const SourcePos& pos) const;
 
@@ -34,10 +34,10 @@ class Audience {
   /// For the cache (project/archive.h).
   template <typename Archive>
   friend void fields(Archive& archive, Audience& audience) {
-    all(archive, audience.parameters_, audience.has_kernels_, audience.has_unknown_);
+    all(archive, audience.parameters_, audience.pointers_, audience.has_kernels_, audience.has_unknown_);
   }
 
-  std::set<std::string, std::less<>> parameters_;
+  std::set<std::string, std::less<>> parameters_, pointers_;
   bool has_kernels_ = false;
   bool has_unknown_ = false;  ///< a kernel without a declaration, as in PTX
 };

@@ -120,6 +120,21 @@ TEST_F(GivenCheck, AudienceWithoutDeclarationsSaysNothing) {
   EXPECT_THAT(mistakesOf(audience, "block=1 M=3"), IsEmpty());
 }
 
+TEST_F(GivenCheck, PointersAreNullOrNotSaid) {
+  unit_.kernels[0].fields.push_back({.name = "bias", .param = 2, .size = 8, .kind = ParamField::Kind::kPointer});
+  Audience gemm, sum;
+  gemm.add(unit_, "gemm", "");
+  sum.add(unit_, "sum", "");
+  EXPECT_THAT(mistakesOf(gemm, "block=1 bias=0"), IsEmpty());
+  ASSERT_THAT(mistakesOf(gemm, "block=1 bias=3"), SizeIs(1));
+  EXPECT_THAT(mistakesOf(gemm, "block=1 bias=3")[0].message, HasSubstr("only that it is null, as bias=0"));
+  EXPECT_THAT(mistakesOf(sum, "block=1 bias=0"), SizeIs(1));
+  sum.add(gemm);
+  EXPECT_THAT(mistakesOf(sum, "block=1 bias=0"), IsEmpty());
+  EXPECT_THAT(mistakesOf("// handoff: launch block=128 bias=0"), IsEmpty());
+  EXPECT_THAT(mistakesOf("// handoff: launch block=128 bias=1"), ElementsAre(HasSubstr("that it is null")));
+}
+
 TEST_F(GivenCheck, AudienceOfATensorMap) {
   const auto mistake = [&](const MapAudience& audience, std::string_view name) {
     const std::optional<Error> error = audience.mistake(name, {"c.yaml", 3, 0});

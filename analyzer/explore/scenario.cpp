@@ -340,6 +340,9 @@ class Builder {
     const std::string name = nameOf(read);
     // The declaration knows best; without one, a 64-bit value that addresses are computed from is a pointer.
     const bool is_pointer = field != nullptr ? field->kind == ParamField::Kind::kPointer : read.is_pointer;
+    const auto named = given_.named.find(decl_ != nullptr ? name : numberOf(read));
+    const bool is_given = named != given_.named.end();
+    if (is_pointer && is_given && named->second == 0) return fixToNull(read, name);
     if (is_pointer) {
       const auto buffer = static_cast<unsigned>(scenario_.names.buffers.size());
       scenario_.names.buffers.emplace(buffer, name);
@@ -355,12 +358,22 @@ class Builder {
       const std::uint64_t word = static_cast<std::uint64_t>(argument.value) >> (8 * (read.offset - argument.offset));
       return fixTo(read, name, word, argument.value, /*is_assumed=*/false);
     }
-    const auto named = given_.named.find(decl_ != nullptr ? name : numberOf(read));
-    if (named != given_.named.end()) {
+    if (is_given) {
       return fixTo(read, name, static_cast<std::uint64_t>(named->second), named->second, /*is_assumed=*/false);
     }
     const std::int64_t value = read.size == 1 ? 1 : kAssumedInteger;
     fixTo(read, name, static_cast<std::uint64_t>(value), value, /*is_assumed=*/true);
+  }
+
+  void fixToNull(const machine::ParamRead& read, const std::string& name) {
+    write(read.param, read.offset, 8, 0);
+    const auto is_same = [&](const Integer& other) { return other.name == name; };
+    if (read.param >= program_.param_offset.size() ||
+        std::any_of(scenario_.integers.begin(), scenario_.integers.end(), is_same))
+      return;
+    scenario_.integers.push_back({.name = name, .offset = program_.param_offset[read.param] + read.offset, .bytes = 8,
+                                  .is_pointer = true});
+    scenario_.names.parameters.emplace_back(name, "0");
   }
 
   void fixTo(const machine::ParamRead& read, const std::string& name, std::uint64_t word, std::int64_t shown,
@@ -427,14 +440,14 @@ void setInteger(Scenario& scenario, std::size_t index, std::int64_t value) {
 }
 
 bool isFixed(const Scenario& scenario) {
-  const bool is_integer_fixed = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return !i.is_free; });
+  const bool is_integer_fixed = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return !i.is_free && !i.is_pointer; });
   return is_integer_fixed || (scenario.can_free_grid && !scenario.is_grid_free);
 }
 
 Scenario freed(Scenario scenario) {
   for (std::size_t i = 0; i < scenario.integers.size(); ++i) {
     Integer& integer = scenario.integers[i];
-    if (integer.is_free) continue;
+    if (integer.is_free || integer.is_pointer) continue;
     integer.is_free = true;
     // A run of the assumed size is long enough to see what repeats.
     if (integer.bytes > 1) setInteger(scenario, i, kAssumedInteger);
@@ -465,18 +478,6 @@ bool isSameKernel(std::string_view a, std::string_view b) {
   };
   return a == b || plain(a) == plain(b);
 }
-
-namespace {
-
-bool haveSameBoxes(const machine::Launch& a, const machine::Launch& b) {
-  return std::equal(a.tensor_maps.begin(), a.tensor_maps.end(), b.tensor_maps.begin(), b.tensor_maps.end(),
-                    [](const auto& x, const auto& y) {
-                      return x.first == y.first && x.second.box_bytes == y.second.box_bytes &&
-                             x.second.row_bytes == y.second.row_bytes;
-                    });
-}
-
-}  // namespace
 
 std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program,
                                    const Options& options) {

@@ -220,4 +220,12 @@ std::vector<ParamPlace> TensorMaps::places() const {
   return places;
 }
 
+bool haveSameBoxes(const machine::Launch& a, const machine::Launch& b) {
+  return std::equal(a.tensor_maps.begin(), a.tensor_maps.end(), b.tensor_maps.begin(), b.tensor_maps.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.box_bytes == y.second.box_bytes &&
+                             x.second.row_bytes == y.second.row_bytes;
+                    });
+}
+
 }  // namespace handoff::explore

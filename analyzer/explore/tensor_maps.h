@@ -67,4 +67,6 @@ class TensorMaps {
   std::vector<diagnose::Limit> mistakes_;
 };
 
+bool haveSameBoxes(const machine::Launch& a, const machine::Launch& b);
+
 }  // namespace handoff::explore
