@@ -58,12 +58,14 @@ def command_of(handoff, repositories, unit, checkouts, config, limit):
 
 
 def config_of(unit, folder):
-    """Launches that the unit does not show; a list: more than one for the same kernel."""
-    if "launches" not in unit:
+    """Launches and boxes of tensor maps that the unit does not show; several launches for the same kernel count each."""
+    lines = []
+    for section, keys in (("launches", ("kernel", "launch")), ("tensormaps", ("kernel", "map", "box"))):
+        if section in unit:
+            lines.append(f"{section}:")
+            lines += [f"  - {json.dumps(dict(zip(keys, values)))}" for values in unit[section]]
+    if not lines:
         return None
-    lines = ["launches:"]
-    for kernel, launch in unit["launches"]:
-        lines.append(f"  - {{kernel: {json.dumps(kernel)}, launch: {json.dumps(launch)}}}")
     path = pathlib.Path(folder) / "handoff.yaml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

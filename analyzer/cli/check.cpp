@@ -91,9 +91,9 @@ ExitCode runCheck(const CheckOptions& options, Output* special) {
     if (!output) return fail({"cannot write to the file given with --output", {options.output, 0, 0}});
   }
   Reporter reporter(options, *run_files, output.is_open() ? output : std::cout, &memory, special);
-  GivenLaunches given(options);
+  Given given(options);
   run.run([&](const Task& task, project::CheckedFile checked) {
-    given.add(checked.audiences, *task.config);
+    given.add(checked, *task.config);
     reporter.add(std::move(checked), task.settings);
   });
   if (isWholeProject(options)) reporter.addUnusedSuppressions(*configurations);

@@ -122,6 +122,8 @@ project::Settings settingsFor(const CheckOptions& options, const config::Config&
                                              [](const ReportFile& file) { return file.format == "html"; });
   for (const config::Launch& launch : config.launches)
     result.configured.push_back({launch.kernel, launch.launch, launch.pos});
+  for (const config::TensorMap& map : config.tensor_maps)
+    result.tensor_maps.push_back({map.kernel, map.map, map.box, map.pos});
   return settings;
 }
 
@@ -177,6 +179,7 @@ config::Config effectiveConfig(const CheckOptions& options, const config::Config
   all.extra_args = settings.frontend.extra_args;
   for (const std::string& launch : options.launches) all.launches.push_back({"*", launch, {}});
   if (options.launches.empty()) all.launches = config.launches;
+  all.tensor_maps = config.tensor_maps;
   all.suppressions = config.suppressions;
   all.budget = {settings.explore.max_seconds, settings.explore.max_paths, settings.explore.max_memory_mb};
   return all;
@@ -215,6 +218,8 @@ std::string explainConfig(const CheckOptions& options, const config::Config& con
   for (const config::Launch& launch : all.launches)
     add("launch of " + launch.kernel, launch.launch,
         {launch.pos.isKnown() ? place(launch.pos) : "the command line (--launch)"});
+  for (const config::TensorMap& map : all.tensor_maps)
+    add("tensor map " + map.map + " of " + map.kernel, map.box, {place(map.pos)});
   for (const config::Suppression& item : all.suppressions)
     add("suppression", item.rule + " in " + item.file + ", kernel " + item.kernel + ": " + item.reason,
         {place(item.pos)});

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "analyzer/support/launch_text.h"
+#include "analyzer/support/tensor_box.h"
 #include "analyzer/support/text.h"
 
 namespace handoff::config {
@@ -20,6 +21,9 @@ namespace {
 
 /// Values whose scalars are checked while the reader still knows where they stand.
 struct LaunchValue {
+  std::string text;
+};
+struct BoxValue {
   std::string text;
 };
 struct Glob {
@@ -41,6 +45,12 @@ struct BudgetEntry {
 struct Words {
   std::string text;
 };
+struct TensorMapEntry {
+  Glob kernel;
+  Words map;
+  BoxValue box;
+  llvm::SMLoc loc;
+};
 struct SuppressionEntry {
   Words rule;
   std::optional<Words> file;
@@ -52,6 +62,7 @@ struct FileContent {
   std::optional<Words> checks, warnings_as_errors, arch, frontend, cuda_path;
   std::vector<Words> extra_args;
   std::vector<LaunchEntry> launches;
+  std::vector<TensorMapEntry> tensor_maps;
   std::vector<SuppressionEntry> suppressions;
   BudgetEntry budget;
 };
@@ -59,17 +70,19 @@ struct FileContent {
 constexpr std::string_view kAllKeys[] = {"checks",    "warnings-as-errors",
                                          "arch",      "frontend",
                                          "cuda-path", "extra-arg",
-                                         "launches",  "suppressions",
-                                         "budget",    "kernel",
-                                         "launch",    "rule",
-                                         "file",      "reason",
-                                         "seconds",   "paths",
-                                         "memory"};
+                                         "launches",  "tensormaps",
+                                         "budget",    "suppressions",
+                                         "kernel",    "launch",
+                                         "map",       "box",
+                                         "rule",      "file",
+                                         "reason",    "seconds",
+                                         "paths",     "memory"};
 
 }  // namespace
 }  // namespace handoff::config
 
 LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::LaunchEntry)
+LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::TensorMapEntry)
 LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::SuppressionEntry)
 LLVM_YAML_IS_SEQUENCE_VECTOR(handoff::config::Words)
 
@@ -87,6 +100,17 @@ struct ScalarTraits<LaunchValue> {
     std::string& message = *static_cast<std::string*>(context);  // must outlive the call
     message = launch.error().message;
     return message;
+  }
+  static QuotingType mustQuote(StringRef) { return QuotingType::Double; }
+};
+
+template <>
+struct ScalarTraits<BoxValue> {
+  static void output(const BoxValue& value, void*, raw_ostream& out) { out << value.text; }
+  static StringRef input(StringRef text, void*, BoxValue& value) {
+    value.text = text.str();
+    return handoff::parseTensorBox(value.text) ? StringRef()
+                                               : "expected one to five extents and a type, as 64x128xbf16";
   }
   static QuotingType mustQuote(StringRef) { return QuotingType::Double; }
 };
@@ -121,23 +145,36 @@ struct ScalarTraits<Positive> {
   static QuotingType mustQuote(StringRef) { return QuotingType::None; }
 };
 
+/// Where the entry starts.
+template <typename Entry>
+void keepPlace(IO& io, Entry& entry) {
+  if (io.outputting()) return;
+  if (const Node* node = static_cast<Input&>(io).getCurrentNode()) entry.loc = node->getSourceRange().Start;
+}
+
 template <>
 struct MappingTraits<LaunchEntry> {
   static void mapping(IO& io, LaunchEntry& entry) {
-    if (!io.outputting())
-      if (const Node* node = static_cast<Input&>(io).getCurrentNode())
-        entry.loc = node->getSourceRange().Start;
+    keepPlace(io, entry);
     io.mapRequired("kernel", entry.kernel);
     io.mapRequired("launch", entry.launch);
   }
 };
 
 template <>
+struct MappingTraits<TensorMapEntry> {
+  static void mapping(IO& io, TensorMapEntry& entry) {
+    keepPlace(io, entry);
+    io.mapRequired("kernel", entry.kernel);
+    io.mapRequired("map", entry.map);
+    io.mapRequired("box", entry.box);
+  }
+};
+
+template <>
 struct MappingTraits<SuppressionEntry> {
   static void mapping(IO& io, SuppressionEntry& entry) {
-    if (!io.outputting())
-      if (const Node* node = static_cast<Input&>(io).getCurrentNode())
-        entry.loc = node->getSourceRange().Start;
+    keepPlace(io, entry);
     io.mapRequired("rule", entry.rule);
     io.mapOptional("file", entry.file);
     io.mapOptional("kernel", entry.kernel);
@@ -164,6 +201,7 @@ struct MappingTraits<FileContent> {
     io.mapOptional("cuda-path", content.cuda_path);
     io.mapOptional("extra-arg", content.extra_args);
     io.mapOptional("launches", content.launches);
+    io.mapOptional("tensormaps", content.tensor_maps);
     io.mapOptional("suppressions", content.suppressions);
     io.mapOptional("budget", content.budget);
   }
@@ -272,6 +310,9 @@ Result<Config> parse(std::string_view text, const std::string& file) {
   if (input.error()) return Error{"is no YAML", {file, 1, 0}};  // the scanner names no place of its own
   for (const LaunchEntry& entry : content.launches)
     config.launches.push_back({entry.kernel.text, entry.launch.text, {file, lineOf(text, entry.loc), 0}});
+  for (const TensorMapEntry& entry : content.tensor_maps)
+    config.tensor_maps.push_back(
+        {entry.kernel.text, entry.map.text, entry.box.text, {file, lineOf(text, entry.loc), 0}});
   config.budget = {numberOf(content.budget.seconds), numberOf(content.budget.paths),
                    numberOf(content.budget.memory)};
   for (const SuppressionEntry& entry : content.suppressions) {
@@ -301,6 +342,8 @@ std::string toYaml(const Config& config) {
   for (const std::string& arg : config.extra_args) content.extra_args.push_back({arg});
   for (const Launch& launch : config.launches)
     content.launches.push_back({{launch.kernel}, {launch.launch}, {}});
+  for (const TensorMap& map : config.tensor_maps)
+    content.tensor_maps.push_back({{map.kernel}, {map.map}, {map.box}, {}});
   for (const Suppression& item : config.suppressions)
     content.suppressions.push_back({{item.rule}, Words{item.file}, Glob{item.kernel}, {item.reason}, {}});
   const auto positive = [](const std::optional<unsigned>& value) {

@@ -4,6 +4,8 @@
 //   checks: "-wgmma-*"
 //   launches:
 //     - {kernel: "ring_*", launch: "block=128 grid=16 smem=49152 K=4096"}
+//   tensormaps:
+//     - {kernel: "ring_*", map: tma_a, box: 64x128xbf16}
 //   suppressions:
 //     - {rule: missing-wait, file: "third_party/*", reason: "reported to its authors"}
 //   budget: {seconds: 60, paths: 256, memory: 2048}
@@ -27,6 +29,14 @@ struct Launch {
   SourcePos pos;
 };
 
+/// What one copy through a tensor map writes.
+struct TensorMap {
+  std::string kernel;  ///< glob
+  std::string map;     ///< a parameter, a member of one, or a place: "tma_a", "params.tma_b", "param0+128"
+  std::string box;     ///< a text that parseTensorBox takes
+  SourcePos pos;
+};
+
 /// A finding is silenced when all that is said here holds for it.
 struct Suppression {
   std::string rule;          ///< glob
@@ -47,6 +57,7 @@ struct Config {
   std::optional<std::string> checks, warnings_as_errors, arch, frontend, cuda_path;
   std::vector<std::string> extra_args;    ///< relative paths start in the folder of the file
   std::vector<Launch> launches;           ///< in the order of the file
+  std::vector<TensorMap> tensor_maps;     ///< in the order of the file
   std::vector<Suppression> suppressions;  ///< in the order of the file
   Budget budget;
   /// Where each key stands: "checks", "budget.seconds".
@@ -54,7 +65,7 @@ struct Config {
 };
 
 /// The first mistake is the error, with its line: an unknown or repeated key, a value of the wrong kind, a
-/// malformed launch, a suppression without a reason.
+/// malformed launch or box, a suppression without a reason.
 Result<Config> parse(std::string_view text, const std::string& file);
 
 /// Reads and parses a file.

@@ -110,6 +110,29 @@ TEST(Config, WhatOptionsSayToo) {
   EXPECT_EQ(config.positions.at("arch").file, "c.yaml");
 }
 
+TEST(Config, TensorMaps) {
+  const Config config = parsed(
+      "tensormaps:\n"
+      "  - {kernel: \"ring_*\", map: params.tma_b, box: 64x128xbf16}\n"
+      "  - {kernel: \"*\", map: param0+128, box: \"32xb8\"}\n");
+  ASSERT_THAT(config.tensor_maps, SizeIs(2));
+  EXPECT_EQ(config.tensor_maps[0].kernel, "ring_*");
+  EXPECT_EQ(config.tensor_maps[0].map, "params.tma_b");
+  EXPECT_EQ(config.tensor_maps[0].box, "64x128xbf16");
+  EXPECT_EQ(config.tensor_maps[1].map, "param0+128");
+  EXPECT_EQ(config.tensor_maps[1].pos.line, 3u);
+}
+
+TEST(Config, TensorMapsNeedKernelMapAndBox) {
+  EXPECT_EQ(mistake("tensormaps:\n  - {kernel: k, map: a,\n     box: 64x128}\n"),
+            "3: expected one to five extents and a type, as 64x128xbf16");
+  EXPECT_THAT(mistake("tensormaps:\n  - {kernel: k, box: 64xb8}\n"), HasSubstr("2: missing required key 'map'"));
+  EXPECT_THAT(mistake("tensormaps:\n  - {kernel: k, map: a}\n"), HasSubstr("2: missing required key 'box'"));
+  EXPECT_THAT(mistake("tensormaps:\n  - {map: a, box: 64xb8}\n"), HasSubstr("2: missing required key 'kernel'"));
+  EXPECT_THAT(mistake("tensormaps:\n  - {kernel: k, map: \"\", box: 64xb8}\n"), HasSubstr("2: expected a text"));
+  EXPECT_THAT(mistake("tensormap: []\n"), HasSubstr("did you mean 'tensormaps'?"));
+}
+
 TEST(Config, Suppressions) {
   const Config config = parsed(
       "suppressions:\n"
@@ -139,6 +162,7 @@ TEST(Config, YamlOfAConfigurationIsReadAsTheSame) {
       "checks: \"-hang,missing-*\"\n"
       "extra-arg: [\"-DA=\\\"x y\\\"\"]\n"
       "launches: [{kernel: \"ring_*\", launch: \"block=128 K=64\"}]\n"
+      "tensormaps: [{kernel: \"ring_*\", map: param0+128, box: 64x128xbf16}]\n"
       "suppressions: [{rule: hang, file: \"a b/*\", reason: \"it's: known\"}]\n"
       "budget: {seconds: 10, memory: 512}\n";
   const Config config = parsed(text), again = parsed(toYaml(config));
@@ -146,6 +170,9 @@ TEST(Config, YamlOfAConfigurationIsReadAsTheSame) {
   EXPECT_EQ(again.extra_args, config.extra_args);
   ASSERT_THAT(again.launches, SizeIs(1));
   EXPECT_EQ(again.launches[0].launch, "block=128 K=64");
+  ASSERT_THAT(again.tensor_maps, SizeIs(1));
+  EXPECT_EQ(again.tensor_maps[0].map, "param0+128");
+  EXPECT_EQ(again.tensor_maps[0].box, "64x128xbf16");
   ASSERT_THAT(again.suppressions, SizeIs(1));
   EXPECT_EQ(again.suppressions[0].reason, "it's: known");
   EXPECT_EQ(again.suppressions[0].file, "a b/*");

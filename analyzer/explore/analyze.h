@@ -19,6 +19,14 @@ struct ConfiguredLaunch {
   SourcePos pos;
 };
 
+/// An entry of .handoff.yaml: what one copy through a tensor map of such kernels writes.
+struct ConfiguredTensorMap {
+  std::string kernel_glob;
+  std::string name;  ///< "tma_a", "params.tma_b", "param0+128"
+  std::string box;   ///< a text that parseTensorBox takes
+  SourcePos pos;
+};
+
 struct Options {
   unsigned max_seconds = 60;                 ///< processor time per kernel
   std::uint64_t max_steps = 2'000'000;       ///< executed warp instructions per run; of large blocks more
@@ -26,6 +34,7 @@ struct Options {
   /// Launches to run instead of those of the unit: "block=128 grid=16x2 smem=49152 K=64".
   std::vector<std::string> launches;
   std::vector<ConfiguredLaunch> configured;  ///< count where neither `launches` nor a comment gives a launch
+  std::vector<ConfiguredTensorMap> tensor_maps;  ///< count where no comment speaks of the map
   bool try_repairs = true;
   /// Values that the unit's launches fix count like any other: what goes wrong for other launches is a violation, too.
   bool any_launch = false;

@@ -120,6 +120,47 @@ TEST_F(GivenCheck, AudienceWithoutDeclarationsSaysNothing) {
   EXPECT_THAT(mistakesOf(audience, "block=1 M=3"), IsEmpty());
 }
 
+TEST_F(GivenCheck, PointersAreNullOrNotSaid) {
+  unit_.kernels[0].fields.push_back({.name = "bias", .param = 2, .size = 8, .kind = ParamField::Kind::kPointer});
+  Audience gemm, sum;
+  gemm.add(unit_, "gemm", "");
+  sum.add(unit_, "sum", "");
+  EXPECT_THAT(mistakesOf(gemm, "block=1 bias=0"), IsEmpty());
+  ASSERT_THAT(mistakesOf(gemm, "block=1 bias=3"), SizeIs(1));
+  EXPECT_THAT(mistakesOf(gemm, "block=1 bias=3")[0].message, HasSubstr("only that it is null, as bias=0"));
+  EXPECT_THAT(mistakesOf(sum, "block=1 bias=0"), SizeIs(1));
+  sum.add(gemm);
+  EXPECT_THAT(mistakesOf(sum, "block=1 bias=0"), IsEmpty());
+  EXPECT_THAT(mistakesOf("// handoff: launch block=128 bias=0"), IsEmpty());
+  EXPECT_THAT(mistakesOf("// handoff: launch block=128 bias=1"), ElementsAre(HasSubstr("that it is null")));
+}
+
+TEST_F(GivenCheck, AudienceOfATensorMap) {
+  const auto mistake = [&](const MapAudience& audience, std::string_view name) {
+    const std::optional<Error> error = audience.mistake(name, {"c.yaml", 3, 0});
+    return error ? toString(*error) : "";
+  };
+  MapAudience all, sum, place, taken, nobody;
+  all.add(unit_, "*", "", "tma_a");
+  EXPECT_EQ(mistake(all, "tma_a"), "");
+  sum.add(unit_, "sum", "", "tma_a");
+  EXPECT_EQ(mistake(sum, "tma_a"), "c.yaml:3: error: 'tma_a': no kernel that it is for has a tensor map of this name");
+  sum.add(all);
+  EXPECT_EQ(mistake(sum, "tma_a"), "") << "a kernel of another file has it";
+  place.add(unit_, "gemm", "", "param1");
+  EXPECT_EQ(mistake(place, "param1"), "");
+  taken.add(unit_, "gemm", "", "param0");
+  EXPECT_THAT(mistake(taken, "param0"), HasSubstr("no kernel that it is for")) << "an integer";
+  nobody.add(unit_, "other", "", "tma_a");
+  EXPECT_EQ(mistake(nobody, "tma_a"), "");
+}
+
+TEST_F(GivenCheck, MisspeltTensorMapHasASuggestion) {
+  MapAudience audience;
+  audience.add(unit_, "*", "", "tma_b");
+  EXPECT_THAT(toString(*audience.mistake("tma_b", {"c.yaml", 3, 0})), HasSubstr("did you mean 'tma_a'?"));
+}
+
 TEST_F(GivenCheck, AudiencesOfSeveralFilesAreJoined) {
   Audience one, other;
   one.add(unit_, "*", "gemm");

@@ -133,9 +133,10 @@ bool needsCluster(const ptx::Decoded& decoded) {
 
 class Builder {
  public:
-  Builder(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program, const Given& given)
+  Builder(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program, const Options& options,
+          const Given& given)
       : unit_(unit), decl_(decl), program_(program), given_(given),
-        tensor_maps_(unit, decl, program.function.name, given.site) {}
+        tensor_maps_(unit, decl, program.function.name, options, given.site) {}
 
   Scenario build() {
     fixBlock();
@@ -287,8 +288,7 @@ class Builder {
 
   /// What a launch calls a parameter of PTX, which has no names.
   static std::string numberOf(const machine::ParamRead& read) {
-    const std::string number = "param" + std::to_string(read.param);
-    return read.offset == 0 ? number : number + "+" + std::to_string(read.offset);
+    return toString(ParamPlace{read.param, read.offset});
   }
 
   void checkNames() {
@@ -306,15 +306,28 @@ class Builder {
     scenario_.launch.param_known.assign(program_.param_bytes, false);
     for (const machine::ParamRead& read : program_.param_reads) fixParameter(read);
     for (const diagnose::Limit& mistake : tensor_maps_.mistakes()) scenario_.assumptions.push_back(mistake);
-    if (decl_ == nullptr) return;
-    for (const ParamField& field : decl_->fields) {
-      if (field.kind != ParamField::Kind::kTensorMap || field.param >= program_.param_offset.size()) continue;
-      addTensorMap(field.param, field.offset, machine::kParamWindow + program_.param_offset[field.param] + field.offset);
-    }
+    for (const ParamPlace& place : tensor_maps_.places())
+      if (!isPointer(place)) addTensorMapAt(place);
   }
 
-  void addTensorMap(std::uint32_t param, std::uint32_t offset, std::uint64_t address) {
-    if (const auto map = tensor_maps_.at(param, offset)) scenario_.launch.tensor_maps.emplace(address, *map);
+  bool isPointer(const ParamPlace& place) const {
+    if (const ParamField* field = fieldAt(place.param, place.offset)) return field->kind == ParamField::Kind::kPointer;
+    return std::any_of(program_.param_reads.begin(), program_.param_reads.end(), [&](const machine::ParamRead& read) {
+      return read.is_pointer && read.param == place.param && read.offset == place.offset;
+    });
+  }
+
+  void addTensorMapAt(const ParamPlace& place) {
+    constexpr std::uint64_t kMapBytes = 128;
+    const std::uint64_t count = program_.param_offset.size();
+    const std::uint64_t end = place.param + 1 < count ? program_.param_offset[place.param + 1] : program_.param_bytes;
+    if (place.param >= count || program_.param_offset[place.param] + std::uint64_t{place.offset} + kMapBytes > end)
+      return assume("the kernel has no room for a tensor map at " + toString(place));
+    addTensorMap(place, machine::kParamWindow + program_.param_offset[place.param] + place.offset);
+  }
+
+  void addTensorMap(const ParamPlace& place, std::uint64_t address) {
+    if (const auto map = tensor_maps_.at(place)) scenario_.launch.tensor_maps.emplace(address, *map);
   }
 
   void fixParameter(machine::ParamRead read) {
@@ -328,10 +341,13 @@ class Builder {
     const std::string name = nameOf(read);
     // The declaration knows best; without one, a 64-bit value that addresses are computed from is a pointer.
     const bool is_pointer = field != nullptr ? field->kind == ParamField::Kind::kPointer : read.is_pointer;
+    const auto named = given_.named.find(decl_ != nullptr ? name : numberOf(read));
+    const bool is_given = named != given_.named.end();
+    if (is_pointer && is_given && named->second == 0) return fixToNull(read, name);
     if (is_pointer) {
       const auto buffer = static_cast<unsigned>(scenario_.names.buffers.size());
       scenario_.names.buffers.emplace(buffer, name);
-      addTensorMap(read.param, read.offset, machine::bufferBase(buffer));
+      addTensorMap({read.param, read.offset}, machine::bufferBase(buffer));
       return write(read.param, read.offset, 8, machine::bufferBase(buffer));
     }
     // The words of a tensor map mean nothing one by one.
@@ -343,12 +359,22 @@ class Builder {
       const std::uint64_t word = static_cast<std::uint64_t>(argument.value) >> (8 * (read.offset - argument.offset));
       return fixTo(read, name, word, argument.value, /*is_assumed=*/false);
     }
-    const auto named = given_.named.find(decl_ != nullptr ? name : numberOf(read));
-    if (named != given_.named.end()) {
+    if (is_given) {
       return fixTo(read, name, static_cast<std::uint64_t>(named->second), named->second, /*is_assumed=*/false);
     }
     const std::int64_t value = read.size == 1 ? 1 : kAssumedInteger;
     fixTo(read, name, static_cast<std::uint64_t>(value), value, /*is_assumed=*/true);
+  }
+
+  void fixToNull(const machine::ParamRead& read, const std::string& name) {
+    write(read.param, read.offset, 8, 0);
+    const auto is_same = [&](const Integer& other) { return other.name == name; };
+    if (read.param >= program_.param_offset.size() ||
+        std::any_of(scenario_.integers.begin(), scenario_.integers.end(), is_same))
+      return;
+    scenario_.integers.push_back({.name = name, .offset = program_.param_offset[read.param] + read.offset, .bytes = 8,
+                                  .is_pointer = true});
+    scenario_.names.parameters.emplace_back(name, "0");
   }
 
   void fixTo(const machine::ParamRead& read, const std::string& name, std::uint64_t word, std::int64_t shown,
@@ -425,14 +451,14 @@ void setNull(Scenario& scenario, std::uint64_t parameter) {
 }
 
 bool isFixed(const Scenario& scenario) {
-  const bool is_integer_fixed = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return !i.is_free; });
+  const bool is_integer_fixed = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return !i.is_free && !i.is_pointer; });
   return is_integer_fixed || (scenario.can_free_grid && !scenario.is_grid_free);
 }
 
 Scenario freed(Scenario scenario) {
   for (std::size_t i = 0; i < scenario.integers.size(); ++i) {
     Integer& integer = scenario.integers[i];
-    if (integer.is_free) continue;
+    if (integer.is_free || integer.is_pointer) continue;
     integer.is_free = true;
     // A run of the assumed size is long enough to see what repeats.
     if (integer.bytes > 1) setInteger(scenario, i, kAssumedInteger);
@@ -464,23 +490,11 @@ bool isSameKernel(std::string_view a, std::string_view b) {
   return a == b || plain(a) == plain(b);
 }
 
-namespace {
-
-bool haveSameBoxes(const machine::Launch& a, const machine::Launch& b) {
-  return std::equal(a.tensor_maps.begin(), a.tensor_maps.end(), b.tensor_maps.begin(), b.tensor_maps.end(),
-                    [](const auto& x, const auto& y) {
-                      return x.first == y.first && x.second.box_bytes == y.second.box_bytes &&
-                             x.second.row_bytes == y.second.row_bytes;
-                    });
-}
-
-}  // namespace
-
 std::vector<Scenario> scenariosFor(const frontend::Unit& unit, const KernelDecl* decl, const machine::Program& program,
                                    const Options& options) {
   std::vector<Scenario> scenarios;
   for (const Given& given : givenLaunches(unit, decl, program.function.name, options)) {
-    Scenario scenario = Builder(unit, decl, program, given).build();
+    Scenario scenario = Builder(unit, decl, program, options, given).build();
     const bool is_new = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& other) {
       return other.names.launch == scenario.names.launch && other.launch.param_bytes == scenario.launch.param_bytes &&
              haveSameBoxes(other.launch, scenario.launch);

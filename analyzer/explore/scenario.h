@@ -20,6 +20,7 @@ struct Integer {
   std::uint32_t offset = 0, bytes = 0;     ///< in the parameter window
   std::int64_t value = 0;
   bool is_free = false;                    ///< no launch of the unit fixes it: it may have any value
+  bool is_pointer = false;                 ///< one that the launch gives as null; it stays so
 };
 
 struct Scenario {
@@ -44,8 +45,8 @@ void setNull(Scenario& scenario, std::uint64_t parameter);
 
 /// True when a launch fixes a value that the kernel goes by.
 bool isFixed(const Scenario& scenario);
-/// The scenario with all that a launch fixes set free, but for the shape of the block and of the cluster and the shared
-/// memory.
+/// The scenario with all that a launch fixes set free, but for the shape of the block and of the cluster, the shared
+/// memory and null pointers.
 Scenario freed(Scenario scenario);
 
 /// What a verdict on the scenario holds for: "all tiles >= 0", "all blocks", "block = (128,1,1)".

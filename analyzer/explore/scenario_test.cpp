@@ -118,6 +118,20 @@ TEST_F(ScenarioTest, WhatASiteDoesNotFoldIsFree) {
   EXPECT_THAT(scenario.text, HasSubstr("K=any"));
 }
 
+TEST_F(ScenarioTest, APointerGivenAsZeroIsNull) {
+  options_.launches = {"block=32 grid=1 in=0 K=4"};
+  const Scenario scenario = only();
+  EXPECT_THAT(scenario.names.buffers, IsEmpty());
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(scenario.launch.param_bytes[i], 0);
+    EXPECT_TRUE(scenario.launch.param_known[i]);
+  }
+  EXPECT_THAT(scenario.text, HasSubstr("in=0 K=4"));
+  EXPECT_THAT(holdsFor(freed(scenario), program_), Contains("in = 0")) << "it stays null";
+  options_.launches = {"block=32 grid=1 K=4"};
+  EXPECT_THAT(only().names.buffers, SizeIs(1));
+}
+
 TEST_F(ScenarioTest, SitesOfOtherKernelsDoNotCount) {
   unit_.launches = {site()};
   unit_.launches[0].kernel = "other";

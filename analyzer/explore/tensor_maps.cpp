@@ -4,10 +4,11 @@
 #include "analyzer/explore/tensor_maps.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include "analyzer/explore/annotations.h"
+#include "analyzer/diagnose/names.h"
+#include "analyzer/explore/configured.h"
 #include "analyzer/explore/scenario.h"
+#include "analyzer/support/check.h"
 #include "analyzer/support/text.h"
 
 namespace handoff::explore {
@@ -18,46 +19,8 @@ using frontend::TensorMapFact;
 
 namespace {
 
-struct ElementType {
-  std::string_view name;
-  std::uint64_t bytes;
-};
-constexpr ElementType kElementTypes[] = {
-    {"b8", 1},   {"u8", 1},  {"s8", 1},  {"e4m3", 1}, {"e5m2", 1}, {"b16", 2},  {"f16", 2},
-    {"bf16", 2}, {"u16", 2}, {"s16", 2}, {"b32", 4},  {"f32", 4},  {"tf32", 4}, {"u32", 4},
-    {"s32", 4},  {"b64", 8}, {"f64", 8}, {"u64", 8},  {"s64", 8},
-};
-/// cuTensorMapEncodeTiled: rank 1 to 5, extents 1 to 256.
-constexpr std::size_t kMaxRank = 5;
-constexpr std::uint64_t kMaxExtent = 256;
-
-struct Box {
-  std::uint64_t bytes = 0, row_bytes = 0;
-  std::uint32_t element_bytes = 0;
-  std::vector<std::uint32_t> extents{};
-};
-
-/// "64x128xbf16".
-std::optional<Box> parseBox(std::string_view text) {
-  std::vector<std::uint64_t> extents;
-  for (std::size_t end = text.find('x'); end != std::string_view::npos; end = text.find('x')) {
-    std::uint64_t extent = 0;
-    const auto [stop, status] = std::from_chars(text.data(), text.data() + end, extent);
-    if (status != std::errc() || stop != text.data() + end || extent == 0 || extent > kMaxExtent)
-      return std::nullopt;
-    extents.push_back(extent);
-    text.remove_prefix(end + 1);
-  }
-  const auto type = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
-                                 [&](const auto& t) { return t.name == text; });
-  if (extents.empty() || extents.size() > kMaxRank || type == std::end(kElementTypes)) return std::nullopt;
-  Box box{type->bytes, type->bytes * extents.front(), static_cast<std::uint32_t>(type->bytes), {extents.begin(), extents.end()}};
-  for (const std::uint64_t extent : extents) box.bytes *= extent;
-  return box;
-}
-
-Box boxOf(const TensorMapFact& fact) {
-  Box box{fact.element_bytes, 0, fact.element_bytes, fact.box};
+TensorBox boxOf(const TensorMapFact& fact) {
+  TensorBox box{fact.element_bytes, 0, fact.element_bytes, fact.box};
   for (std::size_t d = 0; d < fact.box.size(); ++d) {
     const bool is_dense = d >= fact.element_strides.size() || fact.element_strides[d] == 0 ||
                           (d == 0 && fact.interleave == 0);  // ignored without interleave
@@ -88,20 +51,28 @@ bool mayBeMap(const ParamField& field) {
 /// "NAME box=64x128xbf16", or nothing.
 struct Said {
   std::string_view name;
-  Box box;
+  TensorBox box;
 };
 std::optional<Said> parseAnnotation(std::string_view text) {
   constexpr std::string_view kBox = "box=";
   const std::vector<std::string_view> words = wordsOf(text);
   if (words.size() != 2 || !words[1].starts_with(kBox)) return std::nullopt;
-  const std::optional<Box> box = parseBox(words[1].substr(kBox.size()));
+  const std::optional<TensorBox> box = parseTensorBox(words[1].substr(kBox.size()));
   return box ? std::optional(Said{words[0], *box}) : std::nullopt;
 }
 
-const ParamField* findMap(const KernelDecl& decl, std::string_view name) {
+bool isWithin(const ParamField& field, const ParamPlace& place) {
+  return field.param == place.param && place.offset >= field.offset && place.offset < field.offset + field.size;
+}
+
+/// Of a place in what the declaration does not take apart, any may be a map.
+std::optional<NamedPlace> findPlace(const KernelDecl& decl, const ParamPlace& place) {
   const auto field = std::find_if(decl.fields.begin(), decl.fields.end(),
-                                  [&](const ParamField& f) { return f.name == name && mayBeMap(f); });
-  return field != decl.fields.end() ? &*field : nullptr;
+                                  [&](const ParamField& f) { return isWithin(f, place); });
+  if (field == decl.fields.end() || field->kind == ParamField::Kind::kOther)
+    return NamedPlace{toString(place), place};
+  if (!mayBeMap(*field) || field->offset != place.offset) return std::nullopt;
+  return NamedPlace{field->name, place};
 }
 
 std::string fieldName(const KernelDecl* decl, const TensorMapFact& fact) {
@@ -115,6 +86,19 @@ std::string fieldName(const KernelDecl* decl, const TensorMapFact& fact) {
 
 }  // namespace
 
+std::optional<NamedPlace> findMap(const KernelDecl& decl, std::string_view name) {
+  const auto field = std::find_if(decl.fields.begin(), decl.fields.end(),
+                                  [&](const ParamField& f) { return f.name == name && mayBeMap(f); });
+  if (field != decl.fields.end()) return NamedPlace{field->name, {field->param, field->offset}};
+  const std::optional<ParamPlace> place = parseParamPlace(name);
+  return place ? findPlace(decl, *place) : std::nullopt;
+}
+
+void addMapNames(const KernelDecl& decl, std::set<std::string, std::less<>>& names) {
+  for (const ParamField& field : decl.fields)
+    if (mayBeMap(field)) names.insert(field.name);
+}
+
 std::optional<Error> tensorMapMistake(const std::vector<const KernelDecl*>& kernels,
                                       const Annotation& annotation) {
   const std::optional<Said> said = parseAnnotation(annotation.text);
@@ -125,54 +109,82 @@ std::optional<Error> tensorMapMistake(const std::vector<const KernelDecl*>& kern
         "'handoff: tensormap" + all + "' is not of the form 'handoff: tensormap NAME box=64x128xbf16'",
         annotation.pos};
   }
-  std::vector<std::string_view> names;
+  std::set<std::string, std::less<>> names;
   for (const KernelDecl* decl : kernels) {
-    if (findMap(*decl, said->name) != nullptr) return std::nullopt;
-    for (const ParamField& field : decl->fields)
-      if (mayBeMap(field)) names.push_back(field.name);
+    if (findMap(*decl, said->name)) return std::nullopt;
+    addMapNames(*decl, names);
   }
   if (kernels.empty()) return std::nullopt;  // of a template without instances, the parameters are not known
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
   return Error{"'handoff: tensormap " + std::string(said->name) +
-                   "': the kernel has no tensor map of this name" + suggestion(said->name, names),
+                   "': the kernel has no tensor map of this name" + suggestion(said->name, candidates),
                annotation.pos};
 }
 
 TensorMaps::TensorMaps(const frontend::Unit& unit, const KernelDecl* decl, std::string_view kernel,
-                       const SourcePos& launch_pos) {
+                       const Options& options, const SourcePos& launch_pos) {
+  addFacts(unit, decl, kernel, launch_pos);
+  const std::string pretty = decl != nullptr ? decl->pretty : diagnose::demangle(kernel);
+  for (const ConfiguredTensorMap& configured : options.tensor_maps)
+    if (isKernelCalled(configured.kernel_glob, kernel, pretty)) addConfigured(configured, decl);
+  if (decl != nullptr) addAnnotations(unit, *decl);
+}
+
+void TensorMaps::addFacts(const frontend::Unit& unit, const KernelDecl* decl, std::string_view kernel,
+                          const SourcePos& launch_pos) {
   for (const TensorMapFact& fact : unit.tensor_maps) {
     const bool is_meant = !launch_pos.isKnown() || fact.launch_pos == launch_pos;
     if (is_meant && isSameKernel(fact.kernel, kernel)) addFact(fact, fieldName(decl, fact));
   }
-  if (decl == nullptr) return;
+}
+
+void TensorMaps::addConfigured(const ConfiguredTensorMap& configured, const KernelDecl* decl) {
+  const std::optional<TensorBox> box = parseTensorBox(configured.box);
+  HANDOFF_CHECK(box.has_value());  // config::parse has seen it
+  if (decl != nullptr) {
+    // Of a name that this kernel does not have, another kernel of the glob may have it (given_check.h).
+    if (const std::optional<NamedPlace> place = findMap(*decl, configured.name)) set(*place, *box);
+  } else if (const std::optional<ParamPlace> place = parseParamPlace(configured.name)) {
+    set({toString(*place), *place}, *box);
+  } else {
+    mistakes_.push_back({"the parameters of PTX have no names: the tensor map '" + configured.name +
+                             "' is one at param0, param0+128, ...",
+                         configured.pos});
+  }
+}
+
+void TensorMaps::addAnnotations(const frontend::Unit& unit, const KernelDecl& decl) {
   for (const frontend::SourceComment& comment : unit.comments) {
-    if (!speaksOf(comment, *decl)) continue;
+    if (!speaksOf(comment, decl)) continue;
     std::vector<const KernelDecl*> kernels = kernelsBelow(unit, comment);
-    if (kernels.empty()) kernels.push_back(decl);
+    if (kernels.empty()) kernels.push_back(&decl);
     for (const Annotation& annotation : annotationsIn(comment, "tensormap")) {
-      if (const std::optional<Error> mistake = tensorMapMistake(kernels, annotation))
+      if (const std::optional<Error> mistake = tensorMapMistake(kernels, annotation)) {
         mistakes_.push_back({mistake->message, mistake->pos});
-      else
-        addAnnotation(*decl, annotation.text);
+        continue;
+      }
+      const std::optional<Said> said = parseAnnotation(annotation.text);
+      const std::optional<NamedPlace> place = said ? findMap(decl, said->name) : std::nullopt;
+      if (place) set(*place, said->box);  // else it is about another kernel
     }
   }
 }
 
-TensorMaps::Entry* TensorMaps::find(std::uint32_t param, std::uint32_t offset) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.param == param && entry.offset == offset;
-  });
+TensorMaps::Entry* TensorMaps::find(const ParamPlace& place) {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.place == place; });
   return found != entries_.end() ? &*found : nullptr;
 }
 
 void TensorMaps::addFact(const TensorMapFact& fact, const std::string& name) {
-  const Box box = boxOf(fact);
-  if (Entry* known = find(fact.param, fact.offset)) {
+  const TensorBox box = boxOf(fact);
+  const ParamPlace place{fact.param, fact.offset};
+  if (Entry* known = find(place)) {
     known->is_ambiguous |= known->map.box_bytes != box.bytes || known->map.row_bytes != box.row_bytes;
     return;
   }
   entries_.push_back(
-      {fact.param,
-       fact.offset,
+      {place,
        {.name = name,
         .box_bytes = box.bytes,
         .row_bytes = box.row_bytes,
@@ -183,25 +195,37 @@ void TensorMaps::addFact(const TensorMapFact& fact, const std::string& name) {
         .interleave = static_cast<std::uint32_t>(fact.interleave.value_or(0))}});
 }
 
-void TensorMaps::addAnnotation(const KernelDecl& decl, std::string_view text) {
-  const std::optional<Said> said = parseAnnotation(text);
-  const ParamField* field = said ? findMap(decl, said->name) : nullptr;
-  if (field == nullptr) return;  // it is about another kernel
-  const machine::TensorMap map{
-      .name = field->name, .box_bytes = said->box.bytes, .row_bytes = said->box.row_bytes,
-      .element_bytes = said->box.element_bytes, .box = said->box.extents};
-  if (Entry* known = find(field->param, field->offset)) {
-    *known = {field->param, field->offset, map};
-    return;
-  }
-  entries_.push_back({field->param, field->offset, map});
+void TensorMaps::set(const NamedPlace& named, const TensorBox& box) {
+  const Entry entry{named.place,
+                    {.name = named.name,
+                     .box_bytes = box.bytes,
+                     .row_bytes = box.row_bytes,
+                     .element_bytes = box.element_bytes,
+                     .box = box.extents}};
+  if (Entry* known = find(named.place))
+    *known = entry;
+  else
+    entries_.push_back(entry);
 }
 
-std::optional<machine::TensorMap> TensorMaps::at(std::uint32_t param, std::uint32_t offset) const {
-  for (const Entry& entry : entries_) {
-    if (entry.param == param && entry.offset == offset && !entry.is_ambiguous) return entry.map;
-  }
+std::optional<machine::TensorMap> TensorMaps::at(const ParamPlace& place) const {
+  for (const Entry& entry : entries_)
+    if (entry.place == place && !entry.is_ambiguous) return entry.map;
   return std::nullopt;
+}
+
+std::vector<ParamPlace> TensorMaps::places() const {
+  std::vector<ParamPlace> places;
+  for (const Entry& entry : entries_) places.push_back(entry.place);
+  return places;
+}
+
+bool haveSameBoxes(const machine::Launch& a, const machine::Launch& b) {
+  return std::equal(a.tensor_maps.begin(), a.tensor_maps.end(), b.tensor_maps.begin(), b.tensor_maps.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.box_bytes == y.second.box_bytes &&
+                             x.second.row_bytes == y.second.row_bytes;
+                    });
 }
 
 }  // namespace handoff::explore

@@ -62,7 +62,7 @@ class TensorMapsTest : public ::testing::Test {
     const Result<machine::Program> program =
         machine::buildProgram(unit_.module, unit_.module.functions.front());
     EXPECT_TRUE(program.hasValue());
-    return program ? scenariosFor(unit_, &decl_, *program, {}) : std::vector<Scenario>();
+    return program ? scenariosFor(unit_, has_decl_ ? &decl_ : nullptr, *program, options_) : std::vector<Scenario>();
   }
   Scenario only() {
     auto list = scenarios();
@@ -98,8 +98,14 @@ class TensorMapsTest : public ::testing::Test {
     unit_.launches.push_back(site);
   }
 
+  void configure(const std::string& kernel, const std::string& map, const std::string& box) {
+    options_.tensor_maps.push_back({kernel, map, box, {"c.yaml", 4, 0}});
+  }
+
   frontend::Unit unit_;
   frontend::KernelDecl decl_;
+  bool has_decl_ = true;
+  Options options_;
 };
 
 TEST_F(TensorMapsTest, NothingKnownIsNoEntryAndNoAssumption) {
@@ -179,6 +185,60 @@ TEST_F(TensorMapsTest, AnnotationOfNoMapIsNamed) {
 TEST_F(TensorMapsTest, AnnotationOfAnotherKernelIsNotRead) {
   unit_.comments = {{{"k.cu", 2, 1}, "// handoff: tensormap p.map box=64xb8"}};
   EXPECT_THAT(only().launch.tensor_maps, IsEmpty());
+}
+
+TEST_F(TensorMapsTest, AnnotationOfAPlace) {
+  annotate("// handoff: tensormap param1+64 box=16xb16");
+  EXPECT_EQ(only().launch.tensor_maps.at(kMapInParam).name, "p.map");
+  annotate("// handoff: tensormap param2 box=32xf32");
+  EXPECT_EQ(only().launch.tensor_maps.begin()->second.name, "maps");
+  for (const char* place : {"param1", "param1+68"}) {
+    annotate("// handoff: tensormap " + std::string(place) + " box=16xb16");
+    EXPECT_THAT(assumptions(), Contains(HasSubstr("no tensor map of this name"))) << place;
+  }
+}
+
+TEST_F(TensorMapsTest, PlaceThatTheDeclarationDoesNotTakeApart) {
+  decl_.fields.erase(decl_.fields.begin() + 2);
+  annotate("// handoff: tensormap param1+64 box=16xb16");
+  EXPECT_EQ(only().launch.tensor_maps.at(kMapInParam).name, "param1+64");
+  for (const char* place : {"param1+128", "param3"}) {  // the parameter ends before the map; there are three
+    annotate("// handoff: tensormap " + std::string(place) + " box=16xb16");
+    EXPECT_THAT(only().launch.tensor_maps, IsEmpty()) << place;
+    EXPECT_THAT(assumptions(), Contains(HasSubstr("no room for a tensor map at " + std::string(place))));
+  }
+}
+
+TEST_F(TensorMapsTest, ConfiguredMaps) {
+  configure("other", "p.map", "8xb8");
+  EXPECT_THAT(only().launch.tensor_maps, IsEmpty());
+  configure("*", "p.map", "16xb16");
+  configure("k", "maps", "32xf32");
+  configure("k", "of_another_kernel", "8xb8");
+  const Scenario scenario = only();
+  EXPECT_THAT(scenario.launch.tensor_maps, SizeIs(2));
+  EXPECT_EQ(scenario.launch.tensor_maps.at(kMapInParam).box_bytes, 32u);
+  EXPECT_THAT(assumptions(), Not(Contains(HasSubstr("of_another_kernel"))));
+}
+
+TEST_F(TensorMapsTest, ConfigurationStandsBetweenCommentAndHostCode) {
+  launchAt(7);
+  unit_.tensor_maps = {fact()};
+  configure("k", "param1+64", "16xb16");
+  EXPECT_EQ(only().launch.tensor_maps.at(kMapInParam).box_bytes, 32u);
+  annotate("// handoff: tensormap p.map box=8xb16");
+  EXPECT_EQ(only().launch.tensor_maps.at(kMapInParam).box_bytes, 16u);
+}
+
+TEST_F(TensorMapsTest, PtxHasPlacesAndNoNames) {
+  has_decl_ = false;
+  configure("k", "param1+64", "16xb16");
+  configure("k", "param2", "32xf32");
+  EXPECT_THAT(only().launch.tensor_maps, SizeIs(2));
+  EXPECT_EQ(only().launch.tensor_maps.at(kMapInParam).box_bytes, 32u);
+  EXPECT_THAT(assumptions(), Not(Contains(HasSubstr("have no names"))));
+  configure("k", "tma_a", "16xb16");
+  EXPECT_THAT(assumptions(), Contains(HasSubstr("have no names: the tensor map 'tma_a' is one at param0")));
 }
 
 TEST_F(TensorMapsTest, FactOfTheLaunchSite) {

@@ -25,6 +25,15 @@ std::vector<explore::Audience> audiencesOf(const frontend::Unit& unit, const exp
   return audiences;
 }
 
+std::vector<explore::MapAudience> mapAudiencesOf(const frontend::Unit& unit, const explore::Options& options) {
+  std::vector<explore::MapAudience> audiences(options.tensor_maps.size());
+  for (std::size_t i = 0; i < audiences.size(); ++i) {
+    const explore::ConfiguredTensorMap& map = options.tensor_maps[i];
+    audiences[i].add(unit, map.kernel_glob, options.kernel_filter, map.name);
+  }
+  return audiences;
+}
+
 void addAdvice(const frontend::Unit& unit, const explore::Options& options,
                std::vector<diagnose::KernelReport>& kernels) {
   for (audit::KernelAudit& audited : audit::audit(unit, options))
@@ -68,6 +77,7 @@ void check(const std::string& file, const Settings& settings, Memory* memory, Ch
   if (settings.keeps_unit) result.unit = unit;
   describe(*unit, result.report);
   result.audiences = audiencesOf(*unit, settings.explore);
+  result.map_audiences = mapAudiencesOf(*unit, settings.explore);
   if (std::vector<Error> mistakes = explore::commentMistakes(*unit); !mistakes.empty()) {
     // A launch that is not the one that was meant proves nothing.
     result.report.error = mistakes.front();

@@ -42,6 +42,7 @@ struct CheckedFile {
   /// The kernels of this file that the launches of the command line and of the configuration are for, in this
   /// order.
   std::vector<explore::Audience> audiences;
+  std::vector<explore::MapAudience> map_audiences;  ///< for the tensor maps of the configuration, in its order
   std::shared_ptr<const frontend::Unit> unit;  ///< null: it could not be loaded, or nobody asked for it
 };
 

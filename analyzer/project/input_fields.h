@@ -13,14 +13,20 @@ void fields(A& archive, explore::ConfiguredLaunch& launch) {
   all(archive, kernel_glob, text, pos);
 }
 
+template <typename A>
+void fields(A& archive, explore::ConfiguredTensorMap& map) {
+  auto& [kernel_glob, name, box, pos] = map;
+  all(archive, kernel_glob, name, box, pos);
+}
+
 /// `cancel` and the filter decide on which kernels there is a report, not on what it says; time and memory do
 /// not decide on a report that was not cut short.
 template <typename A>
 void fields(A& archive, explore::Options& options) {
-  auto& [max_seconds, max_steps, kernel_filter, launches, configured, try_repairs, any_launch,
+  auto& [max_seconds, max_steps, kernel_filter, launches, configured, tensor_maps, try_repairs, any_launch,
          explores_other_launches, max_paths, makes_jobs, makes_controls, makes_pictures, max_memory_mb, cancel] = options;
-  all(archive, max_steps, launches, configured, try_repairs, any_launch, explores_other_launches, max_paths,
-      makes_jobs);
+  all(archive, max_steps, launches, configured, tensor_maps, try_repairs, any_launch, explores_other_launches,
+      max_paths, makes_jobs);
 }
 
 template <typename A>

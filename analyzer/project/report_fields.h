@@ -95,8 +95,8 @@ void fields(A& archive, report::FileReport& file) {
 
 template <typename A>
 void fields(A& archive, CheckedFile& file) {
-  auto& [report, is_internal, is_cancelled, is_recalled, audiences, unit] = file;
-  all(archive, report, is_internal, is_cancelled, audiences);
+  auto& [report, is_internal, is_cancelled, is_recalled, audiences, map_audiences, unit] = file;
+  all(archive, report, is_internal, is_cancelled, audiences, map_audiences);
 }
 
 }  // namespace handoff::project

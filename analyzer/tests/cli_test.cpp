@@ -385,6 +385,48 @@ TEST_F(Cli, ConfigurationOfTheNearestFolder) {
   EXPECT_THAT(misspelt.err, HasSubstr(".handoff.yaml:1:1: error: unknown key 'budgets'; did you mean 'budget'?"));
 }
 
+TEST_F(Cli, ConfiguredBoxesOfTensorMaps) {
+  // Two boxes of 1024 bytes, of which the host says nothing.
+  write("a.cu", R"(#include <cuda.h>
+struct Params { CUtensorMap a, b; };
+__device__ void load(char* to, const CUtensorMap* map, unsigned long long* bar) {
+  asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];"
+               ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(map), "r"(0),
+                 "r"((unsigned)__cvta_generic_to_shared(bar)) : "memory");
+}
+__global__ void k(const __grid_constant__ Params p) {
+  __shared__ alignas(128) char tile[2048];
+  __shared__ unsigned long long bar;
+  const unsigned at = (unsigned)__cvta_generic_to_shared(&bar);
+  asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 2048;" ::"r"(at) : "memory");
+  load(tile, &p.a, &bar);
+  load(tile + 1024, &p.b, &bar);
+  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }" ::"r"(at) : "memory");
+}
+void launch(const Params& p) { k<<<1, 1>>>(p); }
+)");
+  EXPECT_THAT(check("a.cu").out, HasSubstr("the box of the tensor map at param0+128 is: 1024 bytes are assumed"));
+  write(".handoff.yaml", "tensormaps:\n  - {kernel: k, map: p.a, box: 256x4xb8}\n"
+                         "  - {kernel: k, map: param0+128, box: 256x4xb8}\n");
+  const CommandResult right = check("--require=verified a.cu");
+  EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
+  EXPECT_THAT(check("--dump-config a.cu").out, HasSubstr("- kernel:          \"k\"\n    map:             \"p.a\"\n"
+                                                         "    box:             \"256x4xb8\"\n"));
+  EXPECT_THAT(check("--explain-config a.cu").out, HasSubstr("tensor map p.a of k: 256x4xb8\n  from "));
+  EXPECT_EQ(check("--verify-config a.cu").exit_code, 0);
+  write(".handoff.yaml", "tensormaps:\n  - {kernel: k, map: p.c, box: 256x4xb8}\n");
+  const CommandResult unknown = check("a.cu");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr(".handoff.yaml:2: error: 'p.c': no kernel that it is for has a tensor map of this "
+                                     "name; did you mean 'p.a'?"));
+  write(".handoff.yaml", "tensormaps:\n  - {kernel: k, map: p.a, box: 256x4}\n");
+  EXPECT_EQ(check("--verify-config a.cu").exit_code, 2);
+  write(".handoff.yaml", "tensormaps:\n  - {kernel: k, map: p.a, box: 256x2xb8}\n"
+                         "  - {kernel: k, map: p.b, box: 256x2xb8}\n");
+  EXPECT_THAT(check("a.cu").out, HasSubstr("tx-count-mismatch"));
+}
+
 TEST_F(Cli, BudgetsAreNumbers) {
   writeBadKernel("a.cu");
   EXPECT_EQ(check("--max-paths=0 a.cu").exit_code, 2);

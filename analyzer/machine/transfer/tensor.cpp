@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor copies (PTX ISA, "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor"), and the maps that describe them.
 #include "analyzer/machine/transfer/bulk_operands.h"
+#include "analyzer/support/tensor_box.h"
 
 namespace handoff::machine {
 
@@ -10,13 +11,14 @@ namespace {
 constexpr std::uint64_t kParamSpaceEnd = 0x1'0000;
 constexpr std::uint64_t kGatheredRows = 4;
 
-std::string mapName(const Program& program, std::uint64_t address) {
+/// Where a map lies, as users name it to say its box.
+std::optional<ParamPlace> placeOf(const Program& program, std::uint64_t address) {
+  if (address < kParamWindow || address >= kParamWindow + program.param_bytes) return std::nullopt;
   for (std::size_t param = program.param_offset.size(); param-- > 0;) {
-    if (address >= kParamWindow + program.param_offset[param] && address < kParamWindow + program.param_bytes) {
-      return "in kernel parameter " + std::to_string(param);
-    }
+    const std::uint64_t start = kParamWindow + program.param_offset[param];
+    if (address >= start) return ParamPlace{static_cast<std::uint32_t>(param), static_cast<std::uint32_t>(address - start)};
   }
-  return "in global memory";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -49,7 +51,8 @@ std::optional<std::uint64_t> Executor::boxBytes(const Step& step, const BulkOper
     return std::nullopt;
   }
   if (assumed->second == 0) return std::nullopt;
-  addLimit("nothing says how large the box of the tensor map " + mapName(program_, address) + " is: " +
+  const std::optional<ParamPlace> own = placeOf(program_, address);
+  addLimit("nothing says how large the box of the tensor map " + (own ? "at " + toString(*own) : "in global memory") + " is: " +
                std::to_string(assumed->second) + " bytes are assumed, which is what the barriers expect",
            step.op.instr);
   return assumed->second;
@@ -105,8 +108,13 @@ void Executor::operator()(const ptx::TensorCopy& effect, const Step& step) {
       return;
     }
     run_.noteUnmodelled();
-    addLimit("nothing says how large the box of a tensor map is; name it with "
-             "'// handoff: tensormap NAME box=64x128xbf16' above the kernel", step.op.instr);
+    const bool is_known = addressWords(step.warp, program_.args[arg(step.op, operands.map).first]).isKnown(lane);
+    const std::optional<ParamPlace> own =
+        is_known ? placeOf(program_, mapAddress(step, arg(step.op, operands.map), lane)) : std::nullopt;
+    addLimit("nothing says how large the box of " + (own ? "the tensor map at " + toString(*own) : std::string("a tensor map")) +
+                 " is; name it with '// handoff: tensormap " + (own ? toString(*own) : "NAME") +
+                 " box=64x128xbf16' above the kernel",
+             step.op.instr);
   });
 }
 
