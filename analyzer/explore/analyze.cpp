@@ -10,7 +10,9 @@
 
 #include "analyzer/diagnose/diagnose.h"
 #include "analyzer/explore/clobber.h"
+#include "analyzer/explore/consequences.h"
 #include "analyzer/explore/hazards.h"
+#include "analyzer/explore/input_words.h"
 #include "analyzer/explore/missing_kernels.h"
 #include "analyzer/explore/paths.h"
 #include "analyzer/explore/pictures.h"
@@ -20,11 +22,11 @@
 #include "analyzer/explore/scenario.h"
 #include "analyzer/explore/source_text.h"
 #include "analyzer/explore/trial.h"
+#include "analyzer/explore/unused_reads.h"
 #include "analyzer/explore/witness_jobs.h"
 #include "analyzer/machine/data_terms.h"
 #include "analyzer/machine/machine.h"
 #include "analyzer/machine/transfer/null_pointer.h"
-#include "analyzer/machine/used_reads.h"
 
 namespace handoff::explore {
 
@@ -61,12 +63,15 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
 /// For launches that the unit does not have: as long as its own took, within these.
 constexpr std::chrono::seconds kMinAside(2), kMaxAside(10);
 constexpr std::uint64_t kMinStepsOfWarp = 40'000;  ///< however many warps there are
+constexpr std::uint64_t kShortShare = 8;           ///< of the steps, before other launches are tried
 constexpr unsigned kMaxMixedPaths = 16;            ///< on which threads are made to differ where data decide
 
 class KernelAnalysis {
  public:
-  KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options, const Trial& trial)
-      : unit_(unit), kernel_(kernel), options_(options), trial_(trial), start_(ThreadClock::now()), wall_start_(std::chrono::steady_clock::now()) {
+  /// `input_words`: loads of words that are inputs.
+  KernelAnalysis(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options, const Trial& trial,
+                 const machine::Instructions& input_words = {})
+      : unit_(unit), kernel_(kernel), options_(options), trial_(trial), input_words_(input_words), start_(ThreadClock::now()), wall_start_(std::chrono::steady_clock::now()) {
     for (const frontend::KernelDecl& decl : unit.kernels)
       if (isSameKernel(decl.name, kernel.name)) decl_ = &decl;
   }
@@ -81,6 +86,9 @@ class KernelAnalysis {
     return std::move(report_);
   }
 
+  /// Outcome::wanted_words of all runs.
+  const std::set<machine::Instructions>& wantedWords() const { return wanted_words_; }
+
  private:
   /// A finding, and the length of the run that it was met in.
   struct Seen { std::size_t index = 0; std::uint64_t steps = 0; };
@@ -93,7 +101,7 @@ class KernelAnalysis {
   void check() {
     if (decl_ != nullptr && decl_->untrusted) return fail(decl_->untrusted->message);
     if (kernel_.instructions.empty()) return fail("the kernel has no instructions");
-    const Result<machine::Program> program = machine::buildProgram(unit_.module, kernel_);
+    const Result<machine::Program> program = machine::buildProgram(unit_.module, kernel_, input_words_);
     if (!program) return fail(program.error().message);
     report_.has_async = program->has_async_copies;
     for (const machine::Program::Limit& limit : program->limits)
@@ -123,7 +131,17 @@ class KernelAnalysis {
       return addLimit({std::move(reason), report_.pos});
     if (options_.any_launch) scenario = freed(scenario);
     const auto before = ThreadClock::now();
+    is_short_ = isFixed(scenario) && options_.explores_other_launches;
     explorePaths(program, scenario);
+    if (is_short_ && was_stopped_) {  // a proof for all values, of few turns of each loop, makes the long run needless
+      is_short_ = was_stopped_ = false;
+      if (exploreOtherLaunches(program, scenario, kMaxAside)) return;
+      report_.limits = own_assumptions_;
+      report_.holds_for = earlier_quantities_;
+      explorePaths(program, scenario);
+      if (!was_stopped_) return;
+    }
+    is_short_ = false;
     exploreOtherLaunches(program, scenario, std::clamp<ThreadClock::duration>(ThreadClock::now() - before, kMinAside, kMaxAside));
   }
 
@@ -133,7 +151,7 @@ class KernelAnalysis {
     const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
                             .deadline = std::min(start_ + std::chrono::seconds(options_.max_seconds), deadline_),
                             .cancel = trial_.stops_at_finding ? &enough_ : options_.cancel};
-    is_explored_ = false;
+    is_explored_ = tracks_global_ = has_moving_distances_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {
       runBlock(program, one, log);
       is_explored_ = true;  // the first one has the values of the launch, or those assumed for it
@@ -149,15 +167,18 @@ class KernelAnalysis {
     report_.paths += paths.count();
     // What is off the verdict has never the time for everything, and says so nowhere.
     if (!is_aside_) report_.is_cut_short |= paths.isCutShort() || ThreadClock::now() >= budget.deadline;
+    if (tracks_global_ && (has_moving_distances_ || paths.hasClosedLoops())) {
+      addLimit({"the order of copies and stores in global memory was checked for the runs made, not for all sizes", report_.pos});
+    }
     for (const machine::RunLimit& limit : paths.limits()) addLimit({limit.reason, positionOf(program, unit_.file, limit.instr)});
     for (std::string& quantity : holdsFor(scenario, program)) addQuantity(std::move(quantity));
     return report_.limits.size() == limits_before;
   }
 
   // What goes wrong only with values that the unit's launches do not have is another matter, and said apart. A proof for
-  // all values, on the other hand, holds for those of the launch.
-  void exploreOtherLaunches(const machine::Program& program, const Scenario& scenario, ThreadClock::duration most) {
-    if (!isFixed(scenario) || !options_.explores_other_launches) return;
+  // all values, on the other hand, holds for those of the launch: true.
+  bool exploreOtherLaunches(const machine::Program& program, const Scenario& scenario, ThreadClock::duration most) {
+    if (!isFixed(scenario) || !options_.explores_other_launches) return false;
     const std::vector<Limit> own_limits = report_.limits;
     const std::vector<std::string> own_quantities = report_.holds_for;
     const bool is_own_complete = !was_stopped_;
@@ -172,12 +193,9 @@ class KernelAnalysis {
     is_other_launch_ = is_aside_ = false;
     deadline_ = ThreadClock::time_point::max();
     const bool is_proof = is_complete && !has_other_defect_ && report_.findings.size() == findings_before;
-    if (is_proof) {
-      report_.limits = own_assumptions_;
-      return;
-    }
-    report_.limits = own_limits;
-    report_.holds_for = own_quantities;
+    report_.limits = is_proof ? own_assumptions_ : own_limits;
+    if (!is_proof) report_.holds_for = own_quantities;
+    return is_proof;
   }
 
   void addQuantity(std::string quantity) {
@@ -190,17 +208,18 @@ class KernelAnalysis {
     machine::RunOptions options;
     // Without asynchronous copies only plain barriers are at stake; a short run says most of it.
     const std::uint64_t steps = std::max(options_.max_steps, kMinStepsOfWarp * launch.warps() * launch.clusterSize());
-    options.max_steps = program.has_async_copies ? steps : steps / 5;
+    options.max_steps = (program.has_async_copies ? steps : steps / 5) / (is_short_ ? kShortShare : 1);
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
     options.questions = &questions_;
     return options;
   }
 
-  void runBlock(const machine::Program& program, const Scenario& scenario, machine::PathLog& log) {
-    machine::RunOptions options = runOptions(program, scenario.launch);
+  void runBlock(const machine::Program& program, const Scenario& asked, machine::PathLog& log) {
+    machine::RunOptions options = runOptions(program, asked.launch);
     options.path = &log;
-    const Assumed assumed = runOnce(program, scenario, options);
+    const Assumed assumed = runOnce(program, asked, options);
     options.path = nullptr;
+    const Scenario scenario = withWords(asked, program, words_);
     if (program.has_mbarrier_waits) {
       options.fail_first_polls = true;
       runOnce(program, scenario, options);
@@ -224,18 +243,23 @@ class KernelAnalysis {
   /// Whether a branch was decided whose condition is not known, and one that may differ by thread.
   struct Assumed { bool any = false, by_thread = false; };
 
-  Assumed runOnce(const machine::Program& program, const Scenario& scenario, machine::RunOptions options) {
+  Assumed runOnce(const machine::Program& program, const Scenario& asked, machine::RunOptions options) {
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
-    machine::Outcome outcome = machine::run(program, scenario.launch, options);
+    machine::Outcome outcome = machine::run(program, asked.launch, options);
+    const Scenario scenario = withWords(asked, program, outcome.words);
+    if (options.path != nullptr) {
+      words_ = outcome.words;
+      word_conditions_ = countWordConditions(*options.path);
+    }
     const bool has_accesses = options.path != nullptr && hasAccesses(*options.path);
     options.path = nullptr;  // of this run only
-    dropUnusedReads(scenario, options, outcome, program);
+    dropUnusedReads(program, scenario.launch, options, [&] { return wholeProgram(); }, outcome);
     report_.warp_instructions += outcome.steps;
     was_stopped_ |= outcome.was_stopped;
     const bool is_quantified = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return i.is_free; });
-    if (outcome.tracks_global && is_quantified) {
-      addLimit({"the order of copies and stores in global memory was checked for the runs made, not for all sizes", report_.pos});
-    }
+    tracks_global_ |= outcome.tracks_global && (is_quantified || !outcome.words.empty());
+    has_moving_distances_ |= outcome.has_moving_distances;
+    wanted_words_.insert(outcome.wanted_words.begin(), outcome.wanted_words.end());
     if (outcome.has_repeated_copies && has_accesses) {
       // Of two such copies the later one stands for both, and where it is left out, the other one was not looked at.
       addLimit({"threads copy the same bytes to the same place, of which some sizes leave out some", report_.pos});
@@ -262,6 +286,7 @@ class KernelAnalysis {
         diagnosis.finding.severity = Severity::kNote;
         diagnosis.finding.message += " (on a path that was assumed for data not known before the launch)";
       }
+      limitToData(diagnosis.finding);
       if (diagnosis.finding.severity == Severity::kPossible) {
         addLimit({"whether two accesses meet here depends on data that is not known before the launch",
                   positionOf(program, unit_.file, diagnosis.primary_instr)});
@@ -275,6 +300,14 @@ class KernelAnalysis {
     inputs_.push_back({scenario.launch, options, scenario.names});
     input_steps_.push_back(outcome.steps);
     return {is_assumed, outcome.assumed_by_thread};
+  }
+
+  // Code asks data where both answers occur, but several answers need not go together.
+  void limitToData(Finding& finding) const {
+    const bool is_certain = finding.severity == Severity::kError || finding.severity == Severity::kWarning;
+    if (word_conditions_ < 2 || !is_certain) return;
+    finding.severity = Severity::kPossible;
+    finding.message += " (on a path that goes by several conditions on data in memory)";
   }
 
   // What the file's launches show and what only others show is kept apart: one must not stand for the other.
@@ -323,37 +356,14 @@ class KernelAnalysis {
     replace(seen.index, std::move(diagnosis));
   }
 
-  // A repair has to hold under the inputs that show a finding, and under as many others as a try can run: the shortest.
-  void keepRepresentatives() {
-    constexpr std::size_t kMaxInputs = 24;
-    constexpr std::uint64_t kMaxSteps = 60'000;
-    std::set<std::size_t> kept;
-    for (const Repairer::Open& open : to_repair_) kept.insert(open.input);
-    std::vector<std::size_t> order(inputs_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return input_steps_[a] < input_steps_[b]; });
-    std::uint64_t steps = 0;
-    for (const std::size_t input : order) {
-      if (kept.size() >= kMaxInputs || steps + input_steps_[input] > kMaxSteps) break;
-      if (kept.insert(input).second) steps += input_steps_[input];
-    }
-    std::vector<Input> inputs;
-    std::map<std::size_t, std::size_t> place;
-    for (const std::size_t input : kept) {
-      place[input] = inputs.size();
-      inputs.push_back(std::move(inputs_[input]));
-    }
-    inputs_ = std::move(inputs);
-    for (Repairer::Open& open : to_repair_) open.input = place[open.input];
-  }
-
   // Once all inputs are known.
   void repairAll(const machine::Program& program) {
     const auto is_wgmma = [](const ptx::Instruction& instr) { return instr.opcode.starts_with("wgmma.mma_async"); };
     const std::vector<ptx::Instruction>& instructions = program.function.instructions;
     const bool has_hazards = std::any_of(instructions.begin(), instructions.end(), is_wgmma);
-    if (!options_.try_repairs || isCancelled(options_.cancel) || (to_repair_.empty() && !has_hazards)) return;
-    keepRepresentatives();
+    // A repair is tried without words in memory, on which these findings rest.
+    if (!input_words_.empty() || !options_.try_repairs || isCancelled(options_.cancel) || (to_repair_.empty() && !has_hazards)) return;
+    keepRepresentatives(inputs_, input_steps_, to_repair_);
     const bool has_source = unit_.producer != frontend::Producer::kPtxFile;
     repairer_.emplace(program, inputs_, has_source ? unit_.file : "", has_source ? SourceText::of(unit_) : SourceText({}),
                       Repairer::Budget{});
@@ -362,7 +372,8 @@ class KernelAnalysis {
   }
 
   void makeJobs(const machine::Program& program) {
-    if (!repairer_ && !to_repair_.empty()) keepRepresentatives();
+    if (!input_words_.empty()) return;
+    if (!repairer_ && !to_repair_.empty()) keepRepresentatives(inputs_, input_steps_, to_repair_);
     const WitnessJobs jobs(unit_, kernel_, decl_, program, repairer_ ? &repairer_->statements() : nullptr, trial_.reference);
     for (std::size_t i = 0; i < to_repair_.size(); ++i) {
       Finding& finding = report_.findings[i];
@@ -378,58 +389,18 @@ class KernelAnalysis {
     if (!isViolated() && report_.has_async) addKernelPicture(program, scenario, report_);
   }
 
-  // Conflicts with a read whose value goes nowhere are no defect.
-  void dropUnusedReads(const Scenario& scenario, const machine::RunOptions& options, machine::Outcome& outcome,
-                       const machine::Program& program) {
-    std::vector<std::vector<machine::ReadInstance>> reads;
-    std::vector<std::size_t> owner;
-    for (std::size_t i = 0; i < outcome.conflicts.size(); ++i) {
-      const machine::Conflict& conflict = outcome.conflicts[i];
-      // A region that data decide on may be another one in the whole program, and its reads may count differently.
-      if (conflict.reads.empty() || conflict.has_more || conflict.is_possible) continue;
-      owner.push_back(i);
-      auto& group = reads.emplace_back();
-      for (const machine::EventId id : conflict.reads) {
-        const machine::Event& event = outcome.log[id];
-        group.push_back({event.warp, program.ops[event.op].instr, event.pass});
-      }
-    }
-    if (reads.empty()) return;
+  const machine::Program* wholeProgram() {
     if (!whole_program_) {
-      Result<machine::Program> whole = machine::buildWholeProgram(unit_.module, kernel_);
-      if (!whole) return;
+      Result<machine::Program> whole = machine::buildWholeProgram(unit_.module, kernel_, input_words_);
+      if (!whole) return nullptr;
       whole_program_ = std::move(*whole);
     }
-    const std::vector<bool> used = machine::usedReads(*whole_program_, scenario.launch, options, reads);
-    for (std::size_t r = reads.size(); r-- > 0;) {
-      if (!used[r]) outcome.conflicts.erase(outcome.conflicts.begin() + static_cast<std::ptrdiff_t>(owner[r]));
-    }
+    return &*whole_program_;
   }
 
   void addLimit(const Limit& limit) {
     const auto same = [&](const Limit& other) { return other.reason == limit.reason && other.pos == limit.pos; };
     if (std::none_of(report_.limits.begin(), report_.limits.end(), same)) report_.limits.push_back(limit);
-  }
-
-  // A thread that goes on too early also arrives too early, in whatever run that shows.
-  void dropConsequences() {
-    const auto isCause = [](const Finding& finding) {
-      static constexpr std::string_view kCauses[] = {"wrong-parity", "tx-count-mismatch", "uninitialized-barrier"};
-      const bool is_missing_wait = finding.rule == "missing-wait" || finding.rule == "barrier-only-handoff";
-      const bool is_cause = (is_missing_wait && finding.is_use_in_flight) ||
-                            std::find(std::begin(kCauses), std::end(kCauses), finding.rule) != std::end(kCauses);
-      return finding.severity == Severity::kError && is_cause;
-    };
-    bool has_own_cause = false, has_cause = false;
-    for (const Finding& finding : report_.findings) {
-      if (!isCause(finding)) continue;
-      has_cause = true;
-      has_own_cause |= !finding.is_for_other_launches;
-    }
-    // What other launches bring about is no reason for what the file's own show.
-    std::erase_if(report_.findings, [&](const Finding& finding) {
-      return finding.may_follow && (finding.is_for_other_launches ? has_cause : has_own_cause);
-    });
   }
 
   bool isViolated() const {
@@ -443,7 +414,7 @@ class KernelAnalysis {
 
   void decide() {
     if (report_.verdict == Verdict::kError) return;
-    dropConsequences();
+    dropConsequences(report_);
     report_.verdict = isViolated() ? Verdict::kViolation : report_.limits.empty() ? Verdict::kVerified : Verdict::kBounded;
   }
 
@@ -451,6 +422,7 @@ class KernelAnalysis {
   const ptx::Function& kernel_;
   const Options& options_;
   const Trial& trial_;
+  const machine::Instructions input_words_;
   const ThreadClock::time_point start_;
   const std::chrono::steady_clock::time_point wall_start_;
   const frontend::KernelDecl* decl_ = nullptr;
@@ -466,20 +438,48 @@ class KernelAnalysis {
   std::vector<std::string> earlier_quantities_;  ///< of the scenarios before it
   bool has_other_defect_ = false;           ///< the launch at hand was explored for other values, and these show more
   ThreadClock::time_point deadline_ = ThreadClock::time_point::max();  ///< of the paths that are explored now
-  bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false;
+  bool is_other_launch_ = false, is_aside_ = false, is_explored_ = false, was_stopped_ = false, is_short_ = false;
   unsigned mixed_paths_ = 0;
+  std::set<machine::Instructions> wanted_words_;
+  std::map<std::uint64_t, machine::Word> words_;  ///< of the last run with a path
+  std::size_t word_conditions_ = 0;               ///< which it decided
+  bool tracks_global_ = false, has_moving_distances_ = false;  ///< of the runs of these paths
   std::optional<Repairer> repairer_;
   std::vector<Repairer::Open> to_repair_;  ///< in the order of report_.findings
   /// By rule, both instructions, and whether only other launches than the file's show it.
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, bool>, Seen> seen_;
 };
 
+// First with all data in memory unknown. Where that bounds the kernel, words that nobody writes become inputs.
+KernelReport analyzeKernel(const frontend::Unit& unit, const ptx::Function& kernel, const Options& options, const Trial& trial) {
+  constexpr unsigned kMaxRounds = 3;  // the address of a word may be computed from another one
+  const auto start = ThreadClock::now();
+  const auto wall_start = std::chrono::steady_clock::now();
+  KernelAnalysis first(unit, kernel, options, trial);
+  KernelReport best = first.run();
+  std::set<machine::Instructions> wanted = first.wantedWords();
+  machine::Instructions words;
+  for (unsigned round = 0; round < kMaxRounds && best.verdict == Verdict::kBounded && !best.is_cut_short; ++round) {
+    const machine::Instructions more = inputWords(unit.module, kernel, wanted, words);
+    Options rest = options;
+    rest.max_seconds -= std::min(rest.max_seconds, static_cast<unsigned>(secondsSince(start)));
+    if (more == words || rest.max_seconds == 0) break;
+    words = more;
+    KernelAnalysis again(unit, kernel, rest, trial, words);
+    KernelReport report = again.run();
+    wanted = again.wantedWords();
+    if (report.verdict != Verdict::kBounded || report.limits.size() <= best.limits.size()) best = std::move(report);
+  }
+  best.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
+  return best;
+}
+
 std::vector<KernelReport> analyzeAll(const frontend::Unit& unit, const Options& options, const Trial& trial, const AroundKernel& around) {
   std::vector<KernelReport> reports;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
     if (!diagnose::isNamed(function.name, options.kernel_filter)) continue;
-    const auto run = [&] { return KernelAnalysis(unit, function, options, trial).run(); };
+    const auto run = [&] { return analyzeKernel(unit, function, options, trial); };
     reports.push_back(around ? around(function, run) : run());
   }
   reportMissingKernels(unit, options, reports);

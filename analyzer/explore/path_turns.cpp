@@ -238,17 +238,6 @@ void Paths::turnOperand(const Decision& decision, std::vector<Condition> values,
   }
 }
 
-TermId Paths::inputSymbol(std::size_t index) const {
-  const auto isIt = [&](TermId symbol) { return symbol != symbolic::kConcrete && terms_[symbol].value == index; };
-  for (const auto& [symbol, integer] : integer_symbols_) {
-    if (isIt(symbol)) return symbol;
-  }
-  for (const machine::SymbolicInputs::Pointer& pointer : inputs_.pointers) {
-    if (isIt(pointer.is_null)) return pointer.is_null;
-  }
-  return *std::find_if(block_symbols_.begin(), block_symbols_.end(), isIt);
-}
-
 // Among the inputs that take the other side: those near the assumed sizes, with as many accesses as can be.
 void Paths::prefer(const Decision& decision, const PathLog& log) {
   const std::vector<TermId> asked = terms_.symbolsOf(decision.condition);
@@ -257,9 +246,9 @@ void Paths::prefer(const Decision& decision, const PathLog& log) {
     if (is_feasible) solver_.assume(predicate);
     return is_feasible;
   };
-  for (std::size_t i = 0; i < base_.size(); ++i) {
+  for (const TermId term : inputSymbols()) {
+    const std::size_t i = terms_[term].value;
     const symbolic::Symbol& symbol = terms_.symbols()[i];
-    const TermId term = inputSymbol(i);
     const TermId base = terms_.constant(base_[i], symbol.width);
     const bool is_asked = std::find(asked.begin(), asked.end(), term) != asked.end();
     if (!is_asked && keepIfFeasible(terms_.equal(term, base))) continue;
@@ -267,7 +256,7 @@ void Paths::prefer(const Decision& decision, const PathLog& log) {
     const TermId above = terms_.bitNot(terms_.less(term, terms_.constant(base_[i] / 2, symbol.width), false));
     const TermId below = terms_.less(term, terms_.constant(2 * base_[i] + 8, symbol.width), false);
     if (base_[i] > 16 && keepIfFeasible(terms_.bitAnd(above, below))) continue;
-    for (std::uint64_t most = 2 * base_[i] + 8; most < symbol.high; most *= 4) {
+    for (std::uint64_t most = 2 * base_[i] + 8; most < symbol.high; most = most > symbol.high / 4 ? symbol.high : 4 * most) {
       if (keepIfFeasible(terms_.less(term, terms_.constant(most, symbol.width), false))) break;
     }
   }

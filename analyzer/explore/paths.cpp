@@ -79,6 +79,27 @@ void Paths::addSymbols() {
   }
 }
 
+// Runs find words in memory that are inputs, too.
+void Paths::addWords() {
+  for (const machine::SymbolicInputs::Word& word : inputs_.words) {
+    const std::size_t index = terms_[word.symbol].value;
+    if (index < base_.size()) continue;
+    base_.resize(index + 1, 0);
+    base_[index] = word.assumed;
+  }
+}
+
+std::vector<TermId> Paths::inputSymbols() const {
+  std::vector<TermId> symbols;
+  for (const auto& [symbol, index] : integer_symbols_) symbols.push_back(symbol);
+  for (const TermId symbol : block_symbols_) {
+    if (symbol != symbolic::kConcrete) symbols.push_back(symbol);
+  }
+  for (const machine::SymbolicInputs::Pointer& pointer : inputs_.pointers) symbols.push_back(pointer.is_null);
+  for (const machine::SymbolicInputs::Word& word : inputs_.words) symbols.push_back(word.symbol);
+  return symbols;
+}
+
 Scenario Paths::scenarioFor(const symbolic::Model& inputs) const {
   Scenario scenario = scenario_;
   for (const auto& [symbol, index] : integer_symbols_) {
@@ -150,9 +171,10 @@ void Paths::explore() {
   while (!queue_.empty() && !isOutOfBudget()) {
     const Node node = queue_.front();
     queue_.pop_front();
-    PathLog log(terms_, inputs_);
+    PathLog log(terms_, inputs_, node.inputs);
     log.keeps_words = !node.is_final;
     runNode(node, log);
+    addWords();
     checkMade(node, log);
     if (node.is_final) continue;
     for (const PathLog::Returned& returned : log.returned) {
@@ -175,17 +197,19 @@ void Paths::explore() {
 }
 
 std::unique_ptr<PathLog> Paths::runWith(const symbolic::Model& inputs) {
-  auto log = std::make_unique<PathLog>(terms_, inputs_);
+  auto log = std::make_unique<PathLog>(terms_, inputs_, inputs);
   log->keeps_words = true;
   probe_(scenarioFor(inputs), *log);
+  addWords();
   return log;
 }
 
 std::unique_ptr<PathLog> Paths::probe(const symbolic::Model& inputs, const machine::Closure& closure, std::size_t from) {
-  auto log = std::make_unique<PathLog>(terms_, inputs_);
+  auto log = std::make_unique<PathLog>(terms_, inputs_, inputs);
   log->closures = {&closure};
   log->states_from = from;
   probe_(scenarioFor(inputs), *log);
+  addWords();
   return log;
 }
 

@@ -40,6 +40,8 @@ class Paths {
 
   unsigned count() const { return count_; }
   /// Time, memory or a cancellation ended it: another run may come further.
+  /// Whether turns of some loop were not run, but proved to be like others.
+  bool hasClosedLoops() const { return !loops_.empty(); }
   bool isCutShort() const { return is_cut_short_ || solver_.wasCutShort(); }
   const std::vector<machine::RunLimit>& limits() const { return limits_; }
 
@@ -71,6 +73,9 @@ class Paths {
   };
 
   void addSymbols();
+  void addWords();
+  /// Of all inputs so far.
+  std::vector<symbolic::TermId> inputSymbols() const;
   void addRoots();
   Scenario scenarioFor(const symbolic::Model& inputs) const;
   void runNode(const Node& node, machine::PathLog& log);
@@ -102,7 +107,6 @@ class Paths {
   bool addAccessNode(const std::vector<Wanted>& wanted, const Place& place);
   symbolic::Solver::Answer feasibleWith(symbolic::TermId predicate);
   symbolic::Model inputsOfModel() const;
-  symbolic::TermId inputSymbol(std::size_t index) const;
   bool addNode(const machine::Decision& decision, const Place& place);
   void prefer(const machine::Decision& decision, const machine::PathLog& log);
   void addLimit(std::string reason, std::uint32_t instr);

@@ -3,6 +3,8 @@
 #include "analyzer/explore/repair.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "analyzer/explore/source_fix.h"
 #include "analyzer/explore/source_style.h"
@@ -157,6 +159,29 @@ std::vector<std::optional<diagnose::Repair>> Repairer::repairAll(const std::vect
     if (partial[f] != nullptr) repairs[f] = repairBy(*partial[f], findings[f], Result::kLeavesOthers);
   }
   return repairs;
+}
+
+void keepRepresentatives(std::vector<Input>& inputs, const std::vector<std::uint64_t>& steps, std::vector<Repairer::Open>& findings) {
+  constexpr std::size_t kMaxInputs = 24;
+  constexpr std::uint64_t kMaxSteps = 60'000;
+  std::set<std::size_t> kept;
+  for (const Repairer::Open& open : findings) kept.insert(open.input);
+  std::vector<std::size_t> order(inputs.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return steps[a] < steps[b]; });
+  std::uint64_t taken = 0;
+  for (const std::size_t input : order) {
+    if (kept.size() >= kMaxInputs || taken + steps[input] > kMaxSteps) break;
+    if (kept.insert(input).second) taken += steps[input];
+  }
+  std::vector<Input> left;
+  std::map<std::size_t, std::size_t> place;
+  for (const std::size_t input : kept) {
+    place[input] = left.size();
+    left.push_back(std::move(inputs[input]));
+  }
+  inputs = std::move(left);
+  for (Repairer::Open& open : findings) open.input = place[open.input];
 }
 
 }  // namespace handoff::explore

@@ -86,4 +86,8 @@ class Repairer {
   std::vector<std::optional<Baseline>> baselines_;
 };
 
+/// A repair has to hold under the inputs that show a finding, and under as many others as a try can run: the shortest, by
+/// the steps of their runs. Leaves these, in their order, and adjusts Open::input.
+void keepRepresentatives(std::vector<Input>& inputs, const std::vector<std::uint64_t>& steps, std::vector<Repairer::Open>& findings);
+
 }  // namespace handoff::explore

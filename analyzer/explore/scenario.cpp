@@ -3,7 +3,6 @@
 #include "analyzer/explore/scenario.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <variant>
@@ -23,8 +22,7 @@ using frontend::ParamField;
 
 namespace {
 
-/// Values for what nothing fixes. Integers: large enough for every ring to wrap, a multiple of every usual tile.
-constexpr std::int64_t kAssumedInteger = 512;
+/// Values for what nothing fixes.
 constexpr std::uint32_t kAssumedBlock = 128;
 constexpr std::uint32_t kAssumedGrid = 4;
 constexpr machine::Dim3 kAssumedCluster = {2, 1, 1};
@@ -100,16 +98,6 @@ std::vector<Given> givenLaunches(const frontend::Unit& unit, const KernelDecl* d
   }
   if (given.empty()) given.emplace_back();
   return given;
-}
-
-std::string dim3Text(const machine::Dim3& dim) {
-  return "(" + std::to_string(dim[0]) + "," + std::to_string(dim[1]) + "," + std::to_string(dim[2]) + ")";
-}
-
-std::string launchName(const machine::Launch& launch) {
-  return "grid=" + dim3Text(launch.grid) + " block=" + dim3Text(launch.block) +
-         (launch.clusterSize() > 1 ? " cluster=" + dim3Text(launch.cluster) : "") +
-         " smem=" + std::to_string(launch.dynamic_shared_bytes);
 }
 
 bool isKnown(const std::array<Folded, 3>& extent) {
@@ -421,65 +409,6 @@ class Builder {
 };
 
 }  // namespace
-
-void setBlockIndex(Scenario& scenario, unsigned dimension, std::uint32_t index) {
-  machine::Launch& launch = scenario.launch;
-  launch.block_index[dimension] = index;
-  launch.grid[dimension] = std::max(launch.grid[dimension], index + std::max(1u, launch.cluster[dimension]));
-  scenario.names.launch = launchName(launch);
-}
-
-void setInteger(Scenario& scenario, std::size_t index, std::int64_t value) {
-  Integer& integer = scenario.integers[index];
-  integer.value = value;
-  for (std::uint32_t i = 0; i < integer.bytes; ++i) {
-    scenario.launch.param_bytes[integer.offset + i] = static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> (8 * i));
-  }
-  for (auto& [name, text] : scenario.names.parameters) {
-    if (name == integer.name) text = std::to_string(value);
-  }
-}
-
-void setNull(Scenario& scenario, std::uint64_t parameter) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, scenario.launch.param_bytes.data() + parameter, sizeof(word));
-  for (const auto& [buffer, name] : scenario.names.buffers) {
-    if (machine::bufferBase(buffer) == word) scenario.names.parameters.emplace_back(name, "null");
-  }
-  std::memset(scenario.launch.param_bytes.data() + parameter, 0, sizeof(word));
-  scenario.has_null_pointers = true;
-}
-
-bool isFixed(const Scenario& scenario) {
-  const bool is_integer_fixed = std::any_of(scenario.integers.begin(), scenario.integers.end(), [](const Integer& i) { return !i.is_free && !i.is_pointer; });
-  return is_integer_fixed || (scenario.can_free_grid && !scenario.is_grid_free);
-}
-
-Scenario freed(Scenario scenario) {
-  for (std::size_t i = 0; i < scenario.integers.size(); ++i) {
-    Integer& integer = scenario.integers[i];
-    if (integer.is_free || integer.is_pointer) continue;
-    integer.is_free = true;
-    // A run of the assumed size is long enough to see what repeats.
-    if (integer.bytes > 1) setInteger(scenario, i, kAssumedInteger);
-  }
-  scenario.is_grid_free = scenario.can_free_grid;
-  return scenario;
-}
-
-std::vector<std::string> holdsFor(const Scenario& scenario, const machine::Program& program) {
-  std::vector<std::string> quantities;
-  for (const Integer& integer : scenario.integers) {
-    quantities.push_back(integer.is_free ? "all " + integer.name + " >= 0" : integer.name + " = " + std::to_string(integer.value));
-  }
-  const machine::Launch& launch = scenario.launch;
-  const bool is_single = launch.grid == launch.cluster && !scenario.is_grid_free;
-  quantities.push_back(is_single ? "the only block" : scenario.is_grid_free ? "all blocks" : "all blocks of grid = " + dim3Text(launch.grid));
-  quantities.push_back("block = " + dim3Text(launch.block));
-  if (launch.clusterSize() > 1) quantities.push_back("cluster = " + dim3Text(launch.cluster));
-  if (program.has_dynamic_shared) quantities.push_back("smem = " + std::to_string(launch.dynamic_shared_bytes));
-  return quantities;
-}
 
 bool isSameKernel(std::string_view a, std::string_view b) {
   const auto plain = [](std::string_view name) {

@@ -14,6 +14,9 @@
 
 namespace handoff::explore {
 
+/// The value of an integer that nothing fixes: large enough for every ring to wrap, a multiple of every usual tile.
+inline constexpr std::int64_t kAssumedInteger = 512;
+
 /// A scalar that a launch has to give a value to.
 struct Integer {
   std::string name;
@@ -33,6 +36,11 @@ struct Scenario {
   bool has_null_pointers = false;            ///< where the launch has buffers
   bool can_free_grid = false;                ///< the kernel does not ask how large the grid is
 };
+
+/// "(128,1,1)".
+std::string dim3Text(const machine::Dim3& dim);
+/// "grid=(4,1,1) block=(128,1,1) smem=0".
+std::string launchName(const machine::Launch& launch);
 
 /// Makes the CTA at this index the one that runs, in a grid that has it.
 void setBlockIndex(Scenario& scenario, unsigned dimension, std::uint32_t index);

@@ -14,9 +14,6 @@ using witness::Parameter;
 
 namespace {
 
-/// A size that no launch gives; the same as the runs assume.
-constexpr std::int64_t kAssumedInteger = 512;
-
 Parameter::Kind kindOf(frontend::ParamField::Kind kind) {
   using From = frontend::ParamField::Kind;
   switch (kind) {

@@ -30,6 +30,10 @@ void Core::notModelled(const Step& step) {
 // Where the copy goes, or which barrier it completes on, is not known: nothing after it can be relied on.
 void Core::unknownCopy(const Step& step) {
   run_.noteUnmodelled();
+  for (std::uint32_t i = step.op.dst_count; i < step.op.arg_count; ++i) {
+    const Slot slot = arg(step.op, i).slot;
+    if (slot != kNoSlot && (value(step.warp, slot).unknown & step.lanes) != 0) wantWords(step, slot);
+  }
   addLimit("an operand of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch", step.op.instr);
 }
 

@@ -86,6 +86,10 @@ class Core {
   AluTerms aluData(const Step& step, ptx::AluOp alu, std::size_t sources);
   symbolic::TermId partData(const Step& step, Slot whole, unsigned from, unsigned bits);
   symbolic::TermId packedData(const Step& step, const Arg& parts, unsigned part_bits, unsigned bits);
+  /// The loads that an unknown register depends on; none where it depends on anything else as well.
+  Instructions loadsBehind(const Step& step, Slot slot);
+  /// What is not known here would be, if words in global memory were inputs.
+  void wantWords(const Step& step, Slot slot);
   /// What a load of unknown data brings into a register.
   void assignLoaded(const Step& step, const Arg& destination, LaneMask mask);
 

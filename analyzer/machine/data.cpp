@@ -2,6 +2,8 @@
 // Registers whose lanes are unknown, as terms over the data that they come from.
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <variant>
 
 #include "analyzer/machine/alu.h"
 #include "analyzer/machine/core.h"
@@ -79,7 +81,28 @@ std::uint64_t Core::presentValue(TermId symbol) const {
   for (unsigned d = 0; d < 3; ++d) {
     if (inputs.cluster_index[d] == symbol) return launch_.block_index[d] / std::max(1u, launch_.cluster[d]);
   }
+  for (const SymbolicInputs::Word& word : inputs.words) {
+    if (word.symbol == symbol) return path_->valueOf(word);
+  }
   return 0;  // turns of a loop that have passed
+}
+
+Instructions Core::loadsBehind(const Step& step, Slot slot) {
+  const TermId term = dataTerm(step, slot, step.lanes);
+  Instructions loads;
+  if (term == kConcrete) return loads;
+  for (const TermId symbol : run_.data.terms().symbolsOf(term)) {
+    const DataTerms::Origin& origin = run_.data.originOf(symbol);
+    if (origin.is_input) continue;
+    const ptx::Decoded& decoded = *program_.function.instructions[origin.instr].decoded;
+    if (!std::holds_alternative<ptx::Load>(decoded.effect) || decoded.space() != ptx::Space::kGlobal) return {};
+    loads.insert(origin.instr);
+  }
+  return loads;
+}
+
+void Core::wantWords(const Step& step, Slot slot) {
+  if (Instructions loads = loadsBehind(step, slot); !loads.empty()) outcome_.wanted_words.insert(std::move(loads));
 }
 
 AluTerms Core::aluData(const Step& step, ptx::AluOp alu, std::size_t count) {

@@ -117,6 +117,14 @@ class Executor : private Core {
   struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
   /// Splits an access by the space its lanes' addresses lie in (generic addresses may differ by lane).
   std::vector<Resolved> resolve(const Step& step, const Arg& operand, ptx::Space space);
+  bool loadInput(const Step& step);
+  /// A word in global memory as an input: its value, and its symbol if there is one.
+  struct InputWord { std::uint64_t value = 0; symbolic::TermId symbol = symbolic::kConcrete; };
+  std::optional<InputWord> inputWord(const Step& step, std::uint64_t address, symbolic::TermId term, std::uint32_t bytes);
+  void noteDistance(const Step& step, const Arg& operand, LaneMask lanes);
+  void noteUnknownGlobal(const Step& step, const Arg& operand, bool is_copy_source) {
+    races_.noteUnknownGlobal(is_copy_source, loadsBehind(step, operand.slot));
+  }
   void loadPrivate(const Step& step, const Resolved& part, unsigned element_bytes);
   void storePrivate(const Step& step, const Resolved& part, unsigned element_bytes);
   void loadShared(const Step& step, const Resolved& part, unsigned element_bytes);
@@ -238,6 +246,7 @@ class Executor : private Core {
   Regions regions_;
   UnknownChoices choices_;
   std::set<OpIndex> out_of_range_;
+  std::map<std::uint64_t, SymbolicInputs::Word> input_words_;  ///< by address: met in this run
   std::set<std::tuple<std::uint16_t, OpIndex, std::uint64_t, Phase>> failed_polls_;  ///< RunOptions::fail_first_polls
   std::vector<Access> undrained_;                       ///< bulk stores to global memory
   std::set<std::uint64_t> loaded_maps_, stored_maps_;   ///< by tensor copies

@@ -25,6 +25,13 @@ struct TensorMap {
   std::uint32_t swizzle = 0, interleave = 0;  ///< CUtensorMapSwizzle, CUtensorMapInterleave
 };
 
+/// A word in global memory.
+struct Word {
+  std::uint32_t bytes = 0;
+  std::uint64_t value = 0;
+  friend bool operator==(const Word&, const Word&) = default;
+};
+
 struct Launch {
   Dim3 grid{1, 1, 1};          ///< CTAs
   Dim3 block{32, 1, 1};        ///< threads
@@ -33,6 +40,7 @@ struct Launch {
   std::uint64_t dynamic_shared_bytes = 0;
   std::vector<std::uint8_t> param_bytes;  ///< the parameter window, Program::param_bytes long
   std::vector<bool> param_known;          ///< by byte
+  std::map<std::uint64_t, Word> words;    ///< by address: what loads with Op::reads_input find
   /// By the generic address of the map: kParamWindow + its place in the parameter window, or an address in a buffer.
   std::map<std::uint64_t, TensorMap> tensor_maps;
 

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "analyzer/machine/copy_groups.h"
 #include "analyzer/machine/event.h"
+#include "analyzer/machine/launch.h"
+#include "analyzer/machine/program.h"
 #include "analyzer/machine/unknown_access.h"
 #include "analyzer/ptx/types.h"
 
@@ -120,6 +123,7 @@ struct Outcome {
   EventId unmodelled_from = 0, assumed_from = 0;
   bool assumed_by_thread = false;   ///< such a decision may differ by thread
   bool tracks_global = false;       ///< order in global memory was checked, for the addresses of this run
+  bool has_moving_distances = false;  ///< ... which other inputs place otherwise, one against the other
   bool has_repeated_copies = false; ///< copies without order between them that wrote the same bytes alike
   bool has_left_memory = false;     ///< an access reached shared memory that the launch does not give
   bool was_stopped = false;         ///< the run used up its budget
@@ -128,6 +132,10 @@ struct Outcome {
   /// Bytes of a box, by the generic address of a tensor map that the launch does not describe.
   std::map<std::uint64_t, std::uint64_t> assumed_boxes;
   std::uint32_t exited_threads = 0; ///< threads that had left when the run hung
+  /// Words in global memory that were inputs of the run, by address.
+  std::map<std::uint64_t, Word> words;
+  /// Loads on whose data alone something depends that had to be assumed or left out, each time together.
+  std::set<Instructions> wanted_words;
   EventLog log;
 };
 

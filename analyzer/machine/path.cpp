@@ -2,6 +2,8 @@
 // The decisions of a run, and the periods of its states.
 #include "analyzer/machine/path.h"
 
+#include <string>
+
 namespace handoff::machine {
 
 const char* toString(StatePart part) {
@@ -46,6 +48,25 @@ void PathLog::add(const Decision& decision) {
   const int place = one.kind == Decision::Kind::kAccess ? 8 + static_cast<int>(one.instr) : static_cast<int>(one.kind);
   const auto key = std::tuple(one.condition, one.lanes, one.truth, place);
   if (known_.emplace(key, true).second) decisions.push_back(one);
+}
+
+std::optional<SymbolicInputs::Word> PathLog::wordAt(TermId address, std::uint32_t bytes) {
+  constexpr std::size_t kMaxWords = 8;
+  constexpr std::uint64_t kAssumedNumber = 512;  // as for sizes
+  for (const SymbolicInputs::Word& word : inputs_.words) {
+    if (word.address == address && word.bytes == bytes) return word;
+  }
+  if (inputs_.words.size() == kMaxWords) return std::nullopt;
+  const std::string name = "word" + std::to_string(inputs_.words.size());
+  inputs_.words.push_back({.address = address, .bytes = bytes,
+                           .symbol = terms_.symbol(name, 8 * bytes, 0, symbolic::widthMask(8 * bytes)),
+                           .assumed = bytes >= 4 ? kAssumedNumber : 1});
+  return inputs_.words.back();
+}
+
+std::uint64_t PathLog::valueOf(const SymbolicInputs::Word& word) const {
+  const std::size_t index = terms_[word.symbol].value;
+  return index < values_.size() ? values_[index] : word.assumed;
 }
 
 namespace {

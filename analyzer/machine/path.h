@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analyzer/machine/lanes.h"
@@ -33,6 +34,14 @@ struct SymbolicInputs {
   std::vector<Pointer> pointers;
   /// Index of the cluster (of the CTA where there is none) in the grid; kConcrete: as the launch says.
   std::array<TermId, 3> cluster_index{};
+  /// A word in global memory that no thread writes, at an address that depends on the others.
+  struct Word {
+    TermId address = 0;
+    std::uint32_t bytes = 0;
+    TermId symbol = 0;
+    std::uint64_t assumed = 0;  ///< its value where nobody asks for another one
+  };
+  std::vector<Word> words;      ///< runs add those that they meet
 };
 
 /// A condition on the inputs that the run has decided, for some lanes of a warp.
@@ -85,7 +94,9 @@ const char* toString(StatePart part);
 
 class PathLog {
  public:
-  PathLog(symbolic::Terms& terms, const SymbolicInputs& inputs) : terms_(terms), inputs_(inputs) {}
+  /// `values`: of the words among the inputs, by symbol; those that are not there have the assumed one.
+  PathLog(symbolic::Terms& terms, SymbolicInputs& inputs, symbolic::Model values)
+      : terms_(terms), inputs_(inputs), values_(std::move(values)) {}
 
   symbolic::Terms& terms() const { return terms_; }
   const SymbolicInputs& inputs() const { return inputs_; }
@@ -117,6 +128,9 @@ class PathLog {
   /// Starts over, for another attempt at the same run.
   void clear();
   void add(const Decision& decision);
+  /// The word at an address; nothing when there are too many to be inputs.
+  std::optional<SymbolicInputs::Word> wordAt(TermId address, std::uint32_t bytes);
+  std::uint64_t valueOf(const SymbolicInputs::Word& word) const;
   /// Whether the state at the next boundary counts.
   bool needsState() const;
   bool hasDecided() const { return has_decided_; }
@@ -124,7 +138,8 @@ class PathLog {
 
  private:
   symbolic::Terms& terms_;
-  const SymbolicInputs& inputs_;
+  SymbolicInputs& inputs_;
+  const symbolic::Model values_;
   std::map<std::tuple<TermId, LaneMask, LaneMask, int>, bool> known_;
   bool has_decided_ = false;
 };

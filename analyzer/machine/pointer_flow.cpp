@@ -124,6 +124,7 @@ bool PointerFlow::follow(const Op& op) {
       PointerOrigins& own = origins_[slot];
       const std::size_t before = own.size();
       if (parameter && bytes == 8) own.insert(*parameter + part);
+      if (alu == nullptr && !parameter && bytes >= 4) own.insert(kElsewhere);
       own.insert(found.begin(), found.end());
       has_changed |= own.size() != before;
       part += bytes;

@@ -19,6 +19,8 @@ class PointerFlow {
  public:
   /// Of the module's .global variables, which lie in one buffer.
   static constexpr PointerOrigin kVariables = ~0ull;
+  /// Of a value that no parameter load and no arithmetic brought: it may be a pointer that lay in memory.
+  static constexpr PointerOrigin kElsewhere = ~0ull - 1;
 
   explicit PointerFlow(const Program& program);
 

@@ -31,7 +31,8 @@ constexpr std::uint64_t kMaxParameters = 64U << 10U;
 
 class Lowering {
  public:
-  Lowering(const ptx::Module& module, const ptx::Function& kernel) : module_(module) {
+  Lowering(const ptx::Module& module, const ptx::Function& kernel, const Instructions& input_words)
+      : module_(module), input_words_(input_words) {
     program_.module = &module;
     program_.locations = module.locations;
     if (program_.locations.empty()) program_.locations.emplace_back();
@@ -40,7 +41,7 @@ class Lowering {
 
   Result<Program> run(bool whole) {
     const ptx::Function& function = program_.function;
-    slice_ = whole ? wholeFunction(function) : computeSlice(function);
+    slice_ = whole ? wholeFunction(function) : computeSlice(function, input_words_);
     program_.needs_shared_contents = slice_.needs_shared_contents;
     program_.depends_on_block = slice_.depends_on_block;
     program_.addresses_depend_on_block = slice_.addresses_depend_on_block;
@@ -338,6 +339,7 @@ class Lowering {
     op.decoded = instr.decoded;
     op.instr = index;
     op.site = siteOf(instr, index);
+    op.reads_input = input_words_.contains(index);
     // Barriers gather their lanes themselves.
     const bool is_barrier = std::holds_alternative<ptx::CtaBarrier>(instr.decoded->effect) ||
                             std::holds_alternative<ptx::WarpBarrier>(instr.decoded->effect) ||
@@ -441,6 +443,7 @@ class Lowering {
   }
 
   const ptx::Module& module_;
+  const Instructions& input_words_;
   Program program_;
   Slice slice_;
   std::unordered_map<std::uint64_t, std::uint64_t> address_of_;
@@ -466,21 +469,21 @@ const SharedVariable* Program::sharedAt(std::uint64_t address) const {
 
 namespace {
 
-Result<Program> build(const ptx::Module& module, const ptx::Function& kernel, bool whole) {
+Result<Program> build(const ptx::Module& module, const ptx::Function& kernel, const Instructions& input_words, bool whole) {
   if (kernel.is_declaration) {
     return Error{"kernel '" + kernel.name + "' is only declared", {module.file, kernel.ptx_line, 0}};
   }
-  return Lowering(module, kernel).run(whole);
+  return Lowering(module, kernel, input_words).run(whole);
 }
 
 }  // namespace
 
-Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel) {
-  return build(module, kernel, /*whole=*/false);
+Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel, const Instructions& input_words) {
+  return build(module, kernel, input_words, /*whole=*/false);
 }
 
-Result<Program> buildWholeProgram(const ptx::Module& module, const ptx::Function& kernel) {
-  return build(module, kernel, /*whole=*/true);
+Result<Program> buildWholeProgram(const ptx::Module& module, const ptx::Function& kernel, const Instructions& input_words) {
+  return build(module, kernel, input_words, /*whole=*/true);
 }
 
 }  // namespace handoff::machine

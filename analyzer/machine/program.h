@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +53,7 @@ struct Op {
   bool leaves_loop_on_taken = false, leaves_loop_on_fallthrough = false;
   bool is_apart = false;              ///< a weak access to a global buffer that no asynchronous copy touches
   bool is_null_check = false;         ///< in Program::null_checks
+  bool reads_input = false;           ///< what it loads from global memory is an input of the kernel (read_only.h)
 };
 
 /// A shared-memory variable at its place in the CTA's shared memory.
@@ -122,10 +124,14 @@ struct Program {
   const SharedVariable* sharedAt(std::uint64_t address) const;
 };
 
-/// Errors: the kernel has no body, a call cannot be resolved to a bounded program (recursion).
-Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel);
+/// Instructions, by their index in Program::function; these are the same in each program of a kernel.
+using Instructions = std::set<std::uint32_t>;
+
+/// Errors: the kernel has no body, a call cannot be resolved to a bounded program (recursion). `input_words`: the loads
+/// that get Op::reads_input.
+Result<Program> buildProgram(const ptx::Module& module, const ptx::Function& kernel, const Instructions& input_words = {});
 /// The same with every instruction kept, for questions about data (used_reads.h).
-Result<Program> buildWholeProgram(const ptx::Module& module, const ptx::Function& kernel);
+Result<Program> buildWholeProgram(const ptx::Module& module, const ptx::Function& kernel, const Instructions& input_words = {});
 
 /// The kernel with every call to a function of the module replaced by its body. Recursive or indirect calls and
 /// functions without a body stay as calls.

@@ -375,6 +375,26 @@ void RaceChecker::writeGlobal(const Range& range, EventId event, GlobalAccess ac
   });
 }
 
+// Where all addresses in a buffer lie at fixed distances from one of them, all inputs that decide alike have the accesses
+// of the run meet, or none.
+void RaceChecker::noteDistance(symbolic::TermId address, const Lanes& words, LaneMask lanes) {
+  PathLog* const path = run_.options.path;
+  if (path == nullptr || run_.outcome.has_moving_distances) return;
+  symbolic::Terms& terms = path->terms();
+  LaneMask rest = lanes & ~words.unknown;
+  while (rest != 0) {
+    const std::uint64_t buffer = words.word[lowestLane(rest)] >> kBufferShift;
+    LaneMask same = 0;
+    forEachLane(rest, [&](unsigned lane) { same |= words.word[lane] >> kBufferShift == buffer ? laneBit(lane) : 0; });
+    rest &= ~same;
+    if (!tracked_.contains(buffer)) continue;
+    const symbolic::TermId own = address == symbolic::kConcrete ? terms.constant(words.word[lowestLane(same)], 64) : terms.ofLanes(address, same);
+    const auto [base, is_first] = bases_.try_emplace(buffer, terms.ofLane(own, lowestLane(same)));
+    const bool is_address = terms[own].width == 64 && terms[base->second].width == 64;
+    run_.outcome.has_moving_distances |= !is_address || terms[terms.subtract(own, base->second)].has_symbols;
+  }
+}
+
 Buffers RaceChecker::sharedBuffers() const {
   const auto of = [&](GlobalAccess access) -> const Buffers& { return accessed_[static_cast<unsigned>(access)]; };
   Buffers shared;
@@ -400,6 +420,7 @@ void RaceChecker::limitUnknownSources() {
   if (is_open) {
     run_.addLimit("an address in global memory depends on data that is not known before the launch: whether a store "
                   "overwrites the source of a copy was not checked", 0);
+    run_.outcome.wanted_words.insert(unknown_global_.begin(), unknown_global_.end());
   }
 }
 

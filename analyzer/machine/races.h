@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "analyzer/machine/order.h"
+#include "analyzer/machine/path.h"
 #include "analyzer/machine/run_state.h"
 
 namespace handoff::machine {
@@ -52,8 +53,13 @@ class RaceChecker {
   enum class GlobalAccess : std::uint8_t { kLoad, kStore, kAsyncRead, kAsyncWrite };
   void readGlobal(const Range& range, EventId event, GlobalAccess access);
   void writeGlobal(const Range& range, EventId event, GlobalAccess access);
-  /// An access of global memory whose address is not known.
-  void noteUnknownGlobal(bool is_copy_source) { (is_copy_source ? has_unknown_source_ : has_unknown_store_) = true; }
+  /// An access of global memory whose address is not known. `loads`: those that it depends on, if on nothing else.
+  void noteUnknownGlobal(bool is_copy_source, Instructions loads) {
+    (is_copy_source ? has_unknown_source_ : has_unknown_store_) = true;
+    if (!loads.empty()) unknown_global_.insert(std::move(loads));
+  }
+  /// How the addresses of an access of global memory depend on the inputs.
+  void noteDistance(symbolic::TermId address, const Lanes& words, LaneMask lanes);
   /// Of a copy whose source depends on inputs.
   void noteTerms(EventId copy, const CopyTerms& terms) { copy_terms_.emplace(copy, terms); }
   /// That both copies bring the same bytes to one place holds for the present inputs: it becomes a decision.
@@ -132,6 +138,8 @@ class RaceChecker {
   const Buffers tracked_;
   std::array<Buffers, 4> accessed_;  ///< by GlobalAccess
   bool has_unknown_store_ = false, has_unknown_source_ = false;
+  std::set<Instructions> unknown_global_;
+  std::map<std::uint64_t, symbolic::TermId> bases_;  ///< by buffer: an address in it, for noteDistance
   /// The last question asked, and that its answer was fine: neighbouring cells mostly have one writer.
   struct Asked {
     EventId event = 0;

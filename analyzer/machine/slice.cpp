@@ -107,8 +107,8 @@ bool isAddressOperand(const Operand& operand) {
 /// One closure; `with_global_addresses` tells the full slice from the one that decides whether blocks differ.
 class Closure {
  public:
-  Closure(const ptx::Function& function, bool with_global_addresses)
-      : function_(function), with_global_addresses_(with_global_addresses) {
+  Closure(const ptx::Function& function, const std::set<std::uint32_t>& input_words, bool with_global_addresses)
+      : function_(function), input_words_(input_words), with_global_addresses_(with_global_addresses) {
     slice_.is_executed.assign(function.instructions.size(), false);
     slice_.is_register_needed.assign(function.registers.size(), false);
     indexDefinitions();
@@ -174,7 +174,7 @@ class Closure {
     const Instruction& instr = function_.instructions[index];
     const Demand demand = demandOf(instr, follows_global_loads_);
     if (instr.guard) need(instr.guard->reg);
-    if (demand == Demand::kOpaque) return;
+    if (demand == Demand::kOpaque && !input_words_.contains(static_cast<std::uint32_t>(index))) return;
     if (demand == Demand::kDescriptors) return needDescriptors(instr);
     const unsigned destinations = ptx::destinationCount(*instr.decoded, instr.operands.size());
     for (std::size_t o = destinations; o < instr.operands.size(); ++o) {
@@ -258,6 +258,7 @@ class Closure {
   struct DataOperand { std::uint32_t instr, operand; };
 
   const ptx::Function& function_;
+  const std::set<std::uint32_t>& input_words_;
   const bool with_global_addresses_;
   bool follows_global_loads_ = false;
   Slice slice_;
@@ -277,10 +278,10 @@ Slice wholeFunction(const ptx::Function& function) {
   return slice;
 }
 
-Slice computeSlice(const ptx::Function& function) {
-  Slice slice = Closure(function, /*with_global_addresses=*/true).run();
+Slice computeSlice(const ptx::Function& function, const std::set<std::uint32_t>& input_words) {
+  Slice slice = Closure(function, input_words, /*with_global_addresses=*/true).run();
   slice.addresses_depend_on_block = slice.depends_on_block;
-  slice.depends_on_block = Closure(function, /*with_global_addresses=*/false).run().depends_on_block;
+  slice.depends_on_block = Closure(function, input_words, /*with_global_addresses=*/false).run().depends_on_block;
   return slice;
 }
 

@@ -2,6 +2,8 @@
 // The protocol slice: which instructions can matter to a copy, a barrier, an address or a branch.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "analyzer/ptx/module.h"
@@ -21,8 +23,9 @@ struct Slice {
 /// A slice that leaves nothing out.
 Slice wholeFunction(const ptx::Function& function);
 
-/// `function` must have its calls inlined. Flow-insensitive: a register needed anywhere is needed everywhere.
-Slice computeSlice(const ptx::Function& function);
+/// `function` must have its calls inlined. Flow-insensitive: a register needed anywhere is needed everywhere. `input_words`:
+/// loads from global memory whose addresses are needed, too.
+Slice computeSlice(const ptx::Function& function, const std::set<std::uint32_t>& input_words = {});
 
 /// True for effects that touch what the machine tracks (shared memory, copies, barriers, control flow), not only
 /// registers. Global loads are not among them: their data is unknown to the machine anyway.

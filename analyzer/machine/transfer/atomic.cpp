@@ -89,6 +89,7 @@ void Executor::operator()(const ptx::Atomic&, const Step& step) {
       atomicShared(step, part, bytes * step.op.decoded->vector);
       done |= part.lanes;
     } else if (part.space == Space::kGlobal) {
+      noteDistance(step, arg(step.op, a), part.lanes);
       storeGlobal(step, part, bytes * step.op.decoded->vector);
     }
   }

@@ -104,7 +104,7 @@ void Executor::readBulkSource(const Step& step, const BulkOperands& operands, Ev
   const std::uint64_t alignment = operands.is_tensor ? kTensorAlignment : kBulkAlignment;
   if (!words.isKnown(lane)) {
     if (operands.from_shared) return unknownCopy(step);
-    return races_.noteUnknownGlobal(/*is_copy_source=*/true);
+    return noteUnknownGlobal(step, arg(step.op, operands.source), /*is_copy_source=*/true);
   }
   std::uint64_t address = words.word[lane];
   if (operands.from_shared) address &= 0xffffffff;
@@ -120,7 +120,10 @@ void Executor::readBulkSource(const Step& step, const BulkOperands& operands, Ev
   }
   // The other end lies in shared memory, and says that so much does not fit: following 4 GiB would only cost memory.
   if (!operands.from_shared && op.bytes > ctaOf(step).shadow->bytes()) return;
-  if (!operands.from_shared) return races_.readGlobal({nullptr, address, bytes, lanes}, event, RaceChecker::GlobalAccess::kAsyncRead);
+  if (!operands.from_shared) {
+    noteDistance(step, arg(step.op, operands.source), lanes);
+    return races_.readGlobal({nullptr, address, bytes, lanes}, event, RaceChecker::GlobalAccess::kAsyncRead);
+  }
   Cta* const cta = checkSharedRange(step, address, bytes, lanes);
   if (cta != nullptr) races_.readShared({cta, withinCta(address), bytes, lanes}, event);
 }
@@ -168,7 +171,7 @@ void Executor::bulkLane(const Step& step, const BulkOperands& operands, EventId 
   } else if (operands.destination != BulkOperands::kNone) {
     const Lanes words = addressWords(step.warp, arg(step.op, operands.destination));
     if (!words.isKnown(lane)) {
-      races_.noteUnknownGlobal(/*is_copy_source=*/false);
+      noteUnknownGlobal(step, arg(step.op, operands.destination), /*is_copy_source=*/false);
     } else if (isNullGlobal(path_, termAt(step.warp, arg(step.op, operands.destination).slot), words.word[lane])) {
       addMisuse(step, {.kind = Misuse::Kind::kWrongSpace, .event = event, .lanes = laneBit(lane), .address = words.word[lane],
                        .value = static_cast<std::uint64_t>(NullOperand::kDestination)});
@@ -176,6 +179,7 @@ void Executor::bulkLane(const Step& step, const BulkOperands& operands, EventId 
       addMisuse(step, {.kind = Misuse::Kind::kMisalignedGlobalDestination, .event = event, .lanes = laneBit(lane),
                        .address = words.word[lane], .wanted = kBulkAlignment});
     } else if (bytes <= ctaOf(step).shadow->bytes()) {  // as in readBulkSource
+      noteDistance(step, arg(step.op, operands.destination), laneBit(lane));
       races_.writeGlobal({nullptr, words.word[lane], static_cast<std::uint32_t>(bytes), laneBit(lane)}, event,
                          RaceChecker::GlobalAccess::kAsyncWrite);
     }

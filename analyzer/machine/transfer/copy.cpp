@@ -73,6 +73,10 @@ void Executor::noteCopyTerms(const Step& step, EventId event, const Lanes* sourc
   }
   const bool is_concrete = terms.source == symbolic::kConcrete && terms.size == symbolic::kConcrete && terms.ignored == symbolic::kConcrete;
   if (!is_concrete) races_.noteTerms(event, terms);
+  // How many bytes a copy reads may then depend on inputs as well.
+  const bool has_fixed_size = terms.size == symbolic::kConcrete && terms.ignored == symbolic::kConcrete;
+  outcome_.has_moving_distances |= !has_fixed_size;
+  noteDistance(step, source, lanes);
   // Whether a copy has a source at all, other inputs may decide otherwise.
   const Lanes words = addressWords(step.warp, source);
   const LaneMask known = lanes & ~words.unknown;
@@ -134,7 +138,9 @@ void Executor::copyToShared(const Step& step, std::uint32_t size, LaneMask lanes
     }
     if (ignored & laneBit(lane)) source_bytes = 0;
     copyLane(step, event, lane, destinations.word[lane], size);
-    if (!sources.isKnown(lane) && source_bytes != 0) races_.noteUnknownGlobal(/*is_copy_source=*/true);
+    if (!sources.isKnown(lane) && source_bytes != 0) {
+      noteUnknownGlobal({step.warp, step.fragment, step.op, step.index, laneBit(lane)}, arg(step.op, kSource), /*is_copy_source=*/true);
+    }
     if (!sources.isKnown(lane) || source_bytes == 0) return;
     const std::uint64_t source = sources.word[lane];
     if (isNullGlobal(path_, termAt(step.warp, arg(step.op, kSource).slot), source)) {

@@ -42,7 +42,7 @@ std::vector<Executor::Resolved> Executor::resolve(const Step& step, const Arg& o
   std::vector<Resolved> parts;
   const Lanes words = addressWords(step.warp, operand);
   const LaneMask known = step.lanes & ~words.unknown;
-  if ((step.lanes & words.unknown) != 0 && space == Space::kGlobal && !step.op.is_apart) races_.noteUnknownGlobal(/*is_copy_source=*/false);
+  if ((step.lanes & words.unknown) != 0 && space == Space::kGlobal && !step.op.is_apart) noteUnknownGlobal(step, operand, /*is_copy_source=*/false);
   if ((step.lanes & words.unknown) != 0 && space != Space::kGlobal) {
     addLimit("the address of '" + step.op.decoded->opcode + "' depends on data that is not known before the launch",
              step.op.instr);
@@ -245,6 +245,7 @@ void Executor::loadGlobal(const Step& step, const Resolved& part, unsigned bytes
 }
 
 void Executor::operator()(const ptx::Load&, const Step& step) {
+  if (step.op.reads_input && loadInput(step)) return;
   const Space space = step.op.decoded->space();
   const bool is_ignored = space == Space::kGlobal && !program_.has_bulk_stores;
   if (is_ignored || space == Space::kTex) return assignLoaded(step, arg(step.op, 0), step.lanes);
@@ -264,6 +265,7 @@ void Executor::operator()(const ptx::Load&, const Step& step) {
       case Space::kParam:
       case Space::kConst: loadPrivate(step, part, bytes); break;
       case Space::kGlobal:
+        noteDistance(step, arg(step.op, a), part.lanes);
         loadGlobal(step, part, bytes * step.op.decoded->vector);
         assignLoaded(step, arg(step.op, 0), part.lanes);
         break;
@@ -285,7 +287,10 @@ void Executor::operator()(const ptx::Store&, const Step& step) {
       case Space::kShared: storeShared(step, part, bytes); break;
       case Space::kLocal:
       case Space::kParam: storePrivate(step, part, bytes); break;
-      case Space::kGlobal: storeGlobal(step, part, bytes * count); break;
+      case Space::kGlobal:
+        noteDistance(step, arg(step.op, 0), part.lanes);
+        storeGlobal(step, part, bytes * count);
+        break;
       default: break;
     }
   }
