@@ -102,8 +102,7 @@ class MisuseReporter {
       case Misuse::Kind::kDoubleArrival:
         finding.rule = "phase-race";
         finding.message = thread() + " arrives at barrier " + number(misuse_.value) +
-                          " for the second time in one round of it: a warp counts once, so the round comes up short";
-        relate(finding, misuse_.other, "the first arrival of this round is here");
+                          " more often in one round of it than other threads do: which round an arrival counts for goes by who comes first";
         break;
       case Misuse::Kind::kUninitializedBarrier:
         finding.rule = "uninitialized-barrier";

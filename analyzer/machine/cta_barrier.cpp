@@ -2,13 +2,37 @@
 // Participation of a CTA barrier.
 #include "analyzer/machine/cta_barrier.h"
 
+#include <algorithm>
+#include <array>
+
 namespace handoff::machine {
 
-EventId CtaBarrier::earlierArrival(std::uint16_t warp, LaneMask lanes) const {
+std::uint32_t CtaBarrier::timesArrived(std::uint16_t warp, LaneMask live) const {
+  std::array<std::uint32_t, kWarpSize> times{};
+  LaneMask arrived = 0;
   for (const Arrival& arrival : arrivals_) {
-    if (arrival.warp == warp && (arrival.lanes & lanes) != 0) return arrival.event;
+    if (arrival.warp != warp) continue;
+    arrived |= arrival.lanes;
+    forEachLane(arrival.lanes, [&](unsigned lane) { ++times[lane]; });
   }
-  return 0;
+  std::uint32_t least = arrived == 0 ? 0 : ~0u;
+  forEachLane(arrived == 0 ? 0 : live | arrived, [&](unsigned lane) { least = std::min(least, times[lane]); });
+  return least;
+}
+
+const CtaBarrier::Arrival* CtaBarrier::unevenArrival(const std::vector<LaneMask>& live) const {
+  std::uint32_t most = 0, least = ~0u;
+  for (std::uint16_t warp = 0; warp < live.size(); ++warp) {
+    const std::uint32_t times = timesArrived(warp, live[warp]);
+    if (times == 0) continue;
+    most = std::max(most, times);
+    least = std::min(least, times);
+  }
+  if (most <= least) return nullptr;
+  for (auto arrival = arrivals_.rbegin(); arrival != arrivals_.rend(); ++arrival) {
+    if (timesArrived(arrival->warp, live[arrival->warp]) == most) return &*arrival;
+  }
+  return nullptr;
 }
 
 void CtaBarrier::arrive(const Arrival& arrival, std::uint32_t expected_threads) {
@@ -17,13 +41,8 @@ void CtaBarrier::arrive(const Arrival& arrival, std::uint32_t expected_threads) 
 }
 
 std::uint32_t CtaBarrier::arrivedThreads(const std::vector<LaneMask>& live) const {
-  std::vector<LaneMask> arrived(live.size(), 0);
-  for (const Arrival& arrival : arrivals_) arrived[arrival.warp] |= arrival.lanes;
   std::uint32_t threads = 0;
-  for (std::size_t warp = 0; warp < live.size(); ++warp) {
-    const bool complete = arrived[warp] != 0 && (live[warp] & ~arrived[warp]) == 0;
-    if (complete) threads += kWarpSize;
-  }
+  for (std::uint16_t warp = 0; warp < live.size(); ++warp) threads += kWarpSize * timesArrived(warp, live[warp]);
   return threads;
 }
 

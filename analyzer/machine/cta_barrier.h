@@ -13,7 +13,8 @@ namespace handoff::machine {
 
 inline constexpr unsigned kBarriersPerCta = 16;
 
-/// Threads are counted by warp: a warp counts as 32 once all of its lanes that have not exited arrived.
+/// Threads are counted by warp: a warp counts as 32 each time that all of its lanes that have not exited arrive. One that
+/// arrives and then waits in the same round counts twice.
 class CtaBarrier {
  public:
   struct Arrival {
@@ -33,10 +34,12 @@ class CtaBarrier {
   const Clock& clock() const { return *clock_; }
   ClockRef releaseClock() const { return clock_; }
 
-  /// The event by which some of these lanes have arrived in the open generation already; 0: none.
-  EventId earlierArrival(std::uint16_t warp, LaneMask lanes) const;
+  /// How often all live lanes of a warp have arrived in the open generation.
+  std::uint32_t timesArrived(std::uint16_t warp, LaneMask live) const;
+  /// The last arrival of a warp that has arrived more often than another one that took part; null: there is none.
+  const Arrival* unevenArrival(const std::vector<LaneMask>& live) const;
   void arrive(const Arrival& arrival, std::uint32_t expected_threads);
-  /// Warps whose live lanes (`live`, by warp) have all arrived, in threads. Exited lanes count for no explicit count.
+  /// Arrivals of warps whose live lanes (`live`, by warp) have all made them, in threads. Exited lanes count for no explicit count.
   std::uint32_t arrivedThreads(const std::vector<LaneMask>& live) const;
   /// With no explicit count, exited threads are not waited for; with one they are not credited.
   bool isComplete(const std::vector<LaneMask>& live) const;

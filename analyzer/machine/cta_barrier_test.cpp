@@ -52,6 +52,25 @@ TEST(CtaBarrier, PartialLastWarpCountsAsAWholeOne) {
   EXPECT_TRUE(barrier.isComplete({kAllLanes, 0xff}));
 }
 
+// FlashAttention 3 hands the first turn to itself: the warps of a group arrive, and then wait in the same round.
+TEST(CtaBarrier, WarpCountsEachTimeItArrives) {
+  CtaBarrier barrier;
+  for (const std::uint16_t index : {0, 1, 0}) barrier.arrive(warp(index), 128);
+  EXPECT_EQ(barrier.arrivedThreads({kAllLanes, kAllLanes}), 96u);
+  EXPECT_NE(barrier.unevenArrival({kAllLanes, kAllLanes}), nullptr);
+  EXPECT_FALSE(barrier.isComplete({kAllLanes, kAllLanes}));
+  barrier.arrive(warp(1), 128);
+  EXPECT_TRUE(barrier.isComplete({kAllLanes, kAllLanes}));
+  EXPECT_EQ(barrier.unevenArrival({kAllLanes, kAllLanes}), nullptr);
+}
+
+TEST(CtaBarrier, HalvesOfAWarpAreOneArrival) {
+  CtaBarrier barrier;
+  barrier.arrive(warp(0, 0x0000ffff), 64);
+  barrier.arrive(warp(0, 0xffff0000), 64);
+  EXPECT_EQ(barrier.arrivedThreads({kAllLanes}), 32u);
+}
+
 TEST(CtaBarrier, CountIsThatOfTheFirstParticipant) {
   CtaBarrier barrier;
   barrier.arrive(warp(0), 64);

@@ -116,9 +116,6 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   if (barrier.isActive() && barrier.expectedThreads() != *count) {
     addMisuse(step, countMismatch(event, step.lanes, *count, barrier));
   }
-  if (const EventId earlier = barrier.earlierArrival(warp.rank, step.lanes); earlier != 0) {
-    addMisuse(step, {.kind = Misuse::Kind::kDoubleArrival, .event = event, .lanes = step.lanes, .value = *id, .other = earlier});
-  }
   if (options_.trace != nullptr) {
     const ActorId rounds = run_.cluster.generationActor(cta, static_cast<unsigned>(*id));
     options_.trace->arrivals.push_back({event, rounds, barrier.generation() + 1});
@@ -171,6 +168,11 @@ void Executor::completeBarriers(Cta& cta) {
 void Executor::completeBarrier(Cta& cta, unsigned id) {
   CtaBarrier& barrier = cta.barriers[id];
   const ClockRef clock = barrier.releaseClock();
+  if (const CtaBarrier::Arrival* const uneven = barrier.unevenArrival(cta.live)) {
+    const Event& event = outcome_.log[uneven->event];
+    addMisuse({run_.cluster.warps[event.warp], 0, program_.ops[event.op], event.op, event.lanes},
+              {.kind = Misuse::Kind::kDoubleArrival, .event = uneven->event, .lanes = event.lanes, .value = id});
+  }
   barrier.clock().raise(run_.cluster.generationActor(cta, id), barrier.generation() + 1);
   const CtaBarrier::Reduction reduction = barrier.reduction();
   barrier.reset();

@@ -88,6 +88,23 @@ TEST(CtaBarrierParticipation, ExitedThreadsAreMissingFromACount) {
   EXPECT_EQ(ran.outcome.exited_threads, 32u);
 }
 
+// As FlashAttention 3 starts its turns: who is first signals to itself.
+TEST(CtaBarrierParticipation, AWarpThatArrivesAndWaitsInOneRoundCountsTwice) {
+  const std::string turns = cat({"setp.eq.u32 %p1, %w, 0;\n@!%p1 bra SECOND;\nbar.arrive 1, 64;\nbar.sync 1, 64;\n", kStoreOwn,
+                                 "bar.arrive 2, 64;\nbra END;\nSECOND:\nbar.sync 2, 64;\n", kReadOther, "END:\n"});
+  const test::Ran ran = test::run(turns, {.block = {64, 1, 1}});
+  EXPECT_THAT(ran.outcome.stuck, IsEmpty());
+  EXPECT_THAT(ran.outcome.misuses, IsEmpty());
+  EXPECT_THAT(ran.outcome.conflicts, IsEmpty());
+}
+
+TEST(CtaBarrierParticipation, WhichRoundASecondArrivalIsOfGoesByOrder) {
+  const test::Ran ran = test::run("setp.eq.u32 %p1, %w, 0;\n@!%p1 bra WAIT;\nbar.arrive 1, 96;\nbar.arrive 1, 96;\nbra END;\n"
+                                  "WAIT:\nbar.sync 1, 96;\nEND:\n", {.block = {64, 1, 1}});
+  ASSERT_THAT(ran.outcome.misuses, SizeIs(1));
+  EXPECT_EQ(ran.outcome.misuses[0].kind, Misuse::Kind::kDoubleArrival);
+}
+
 TEST(CtaBarrierParticipation, LaneThatSkipsAnAlignedBarrierIsAMisuse) {
   const test::Ran ran = test::run("setp.eq.u32 %p1, %t, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:\nbar.sync 0;");
   // Told once: that the lane then comes to the second barrier alone is a consequence.
