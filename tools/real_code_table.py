@@ -7,7 +7,8 @@
     tools/real_code_table.py --tables                                       # no run: the tables from the results
 
 CHECKOUTS is a folder with a checkout of each repository, in a folder of its name, at the commit that the list gives.
-The list (tools/real_code/tus.json) says how each translation unit is compiled and how its kernels are launched;
+The list (tools/real_code/tus.json) says how each translation unit is compiled, and, where its host code does not show it, how its
+kernels are launched (`launches`), what the boxes of their tensor maps are (`tensormaps`), and whence that is known (`why`);
 instantiations are in tools/real_code/tus. Results are kept in docs/real-code.json. tools/real_code/findings.json says of each
 finding whether it is real, and why. Exit code 1: a finding is not argued there, or is argued false, or a unit was not checked.
 """
