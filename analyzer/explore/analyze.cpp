@@ -281,10 +281,12 @@ class KernelAnalysis {
     for (Diagnosis& diagnosis : all) {
       if (is_other_launch_ && diagnosis.finding.severity == Severity::kNote) continue;
       const bool is_before = diagnosis.last_event != 0 && diagnosis.last_event < outcome.assumed_from;
-      if (is_assumed && !is_before && diagnosis.finding.severity != Severity::kNote) {
-        // The assumed outcomes of several branches need not go together.
+      // The assumed outcomes of several branches need not go together. A kernel may be made for one CTA, though it can do with more.
+      const char* const guess = is_assumed && !is_before ? " (on a path that was assumed for data not known before the launch)"
+                                : scenario.has_assumed_cluster ? " (with a cluster whose size was assumed)" : nullptr;
+      if (guess != nullptr && diagnosis.finding.severity != Severity::kNote) {
         diagnosis.finding.severity = Severity::kNote;
-        diagnosis.finding.message += " (on a path that was assumed for data not known before the launch)";
+        diagnosis.finding.message += guess;
       }
       limitToData(diagnosis.finding);
       if (diagnosis.finding.severity == Severity::kPossible) {

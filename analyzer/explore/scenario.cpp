@@ -190,6 +190,7 @@ class Builder {
                                        [](const machine::Op& op) { return needsCluster(*op.decoded); });
     if (is_known || !is_needed) return;
     cluster = kAssumedCluster;
+    scenario_.has_assumed_cluster = true;
     assume("no launch fixes the cluster size: " + dim3Text(cluster) + " is assumed");
   }
 

@@ -33,6 +33,7 @@ struct Scenario {
   std::vector<diagnose::Limit> assumptions;  ///< values that nothing fixes, and that are not free either
   std::vector<Integer> integers;
   bool is_grid_free = false;                 ///< the block index may have any value
+  bool has_assumed_cluster = false;          ///< more than one CTA, for want of anything better
   bool has_null_pointers = false;            ///< where the launch has buffers
   bool can_free_grid = false;                ///< the kernel does not ask how large the grid is
 };

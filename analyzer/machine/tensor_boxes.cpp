@@ -19,6 +19,16 @@ void BoxFinder::noteStore(std::uint64_t map, std::uint64_t place, std::uint64_t 
   places_.insert(place);
 }
 
+// Of a map that nothing is loaded through: the least distance of its own slots; a single one says nothing.
+std::uint64_t BoxFinder::ownSpacing(const Map& map) {
+  std::uint64_t least = 0, last = ~std::uint64_t{0};
+  for (const std::uint64_t place : map.places) {
+    if (last != ~std::uint64_t{0} && (least == 0 || place - last < least)) least = place - last;
+    last = place;
+  }
+  return least;
+}
+
 // The least distance from a place of the map to the next place of any copy: more than that one box cannot fill.
 std::uint64_t BoxFinder::spacing(const Map& map) const {
   std::uint64_t least = map.room;
@@ -40,7 +50,10 @@ bool BoxFinder::explains(const TensorBoxes& boxes) const {
 
 TensorBoxes BoxFinder::solve() const {
   TensorBoxes boxes;
-  for (const auto& [map, known] : maps_) boxes[map] = spacing(known);
+  for (const auto& [map, known] : maps_) {
+    const bool is_loaded = std::any_of(phases_.begin(), phases_.end(), [&](const auto& phase) { return phase.second.copies.contains(map); });
+    boxes[map] = is_loaded ? spacing(known) : ownSpacing(known);
+  }
   // A map that is alone in some phase is weighed exactly; what it weighs helps to weigh the others.
   std::set<std::uint64_t> weighed;
   for (bool found = true; found;) {

@@ -43,6 +43,7 @@ class BoxFinder {
     std::map<std::uint64_t, std::int64_t> copies;  ///< by map
   };
   std::uint64_t spacing(const Map& map) const;
+  static std::uint64_t ownSpacing(const Map& map);
   bool explains(const TensorBoxes& boxes) const;
 
   std::map<PhaseKey, Contents> phases_;

@@ -147,6 +147,14 @@ TEST(TensorBoxes, MapThatOnlyStoresTakesTheDistanceToTheNextSlot) {
   EXPECT_THAT(finder.solve(), ElementsAre(Pair(kA, 2048)));
 }
 
+TEST(TensorBoxes, MapThatOnlyStoresFromOnePlaceIsUnknown) {
+  // How far it is to another map's slot, or to the end of the variable, says nothing of its box.
+  BoxFinder finder;
+  finder.noteStore(kA, 2048, kEnd - 2048);
+  finder.noteStore(kB, 0, kEnd);
+  EXPECT_THAT(finder.solve(), ElementsAre(Pair(kA, 0), Pair(kB, 0)));
+}
+
 TEST(TensorBoxes, BytesThatDoNotDivideAreNotExplained) {
   BoxFinder finder;
   finder.noteExpect(phase(0), 10'001);
