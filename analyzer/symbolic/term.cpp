@@ -13,6 +13,25 @@ namespace {
 
 using U128 = unsigned __int128;
 
+/// So many low bits of the term are certainly zero.
+unsigned zeroBits(const Terms& terms, TermId id, unsigned depth = 8) {
+  const Term& term = terms[id];
+  const auto of = [&](TermId part) { return depth == 0 ? 0 : zeroBits(terms, part, depth - 1); };
+  const auto ofWord = [&](std::uint64_t word) { return std::min<unsigned>(static_cast<unsigned>(std::countr_zero(word)), term.width); };
+  switch (term.op) {
+    case TermOp::kConstant: return ofWord(term.value);
+    case TermOp::kLaneConstant: {
+      std::uint64_t any = 0;
+      for (const std::uint64_t word : terms.laneWords(id)) any |= word;
+      return ofWord(any);
+    }
+    case TermOp::kAdd: return std::min(of(term.a), of(term.b));
+    case TermOp::kAnd: return std::max(of(term.a), of(term.b));
+    case TermOp::kMul: return std::min<unsigned>(of(term.a) + of(term.b), term.width);
+    default: return 0;
+  }
+}
+
 }  // namespace
 
 namespace {
@@ -271,8 +290,8 @@ TermId Terms::bitOr(TermId a, TermId b) {
   if (isConstant(b, widthMask(terms_[a].width))) return b;
   // Disjoint bits add up: a multiple of 2^k below which the other one stays.
   const Term x = terms_[a], y = terms_[b];
-  if (x.width > 1 && x.op == TermOp::kMul && isConstant(x.b) && y.high < (terms_[x.b].value & (~terms_[x.b].value + 1))) return add(a, b);
-  if (x.width > 1 && y.op == TermOp::kMul && isConstant(y.b) && x.high < (terms_[y.b].value & (~terms_[y.b].value + 1))) return add(a, b);
+  const auto staysBelow = [&](const Term& term, TermId other) { return static_cast<unsigned>(std::bit_width(term.high)) <= zeroBits(*this, other); };
+  if (x.width > 1 && (staysBelow(y, a) || staysBelow(x, b))) return add(a, b);
   if (a > b && !isConstant(b)) std::swap(a, b);
   return binary(TermOp::kOr, a, b, terms_[a].width);
 }

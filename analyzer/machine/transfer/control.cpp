@@ -69,7 +69,7 @@ LaneMask Executor::decideUnknown(const Step& step, LaneMask unknown) {
     if (taken_dies != rest_dies) return taken_dies ? 0 : unknown;
   }
   run_.noteAssumption();
-  wantWords(step, step.op.guard);
+  wantWords({step.warp, step.fragment, step.op, step.index, unknown}, step.op.guard);
   const bool by_thread = choices_.mayDifferByThread(step.index);
   const bool may_split_warp = by_thread && choices_.maySplitWarp(step.index);
   outcome_.assumed_by_thread |= by_thread;

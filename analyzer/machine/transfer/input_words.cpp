@@ -85,7 +85,7 @@ std::optional<Executor::InputWord> Executor::inputWord(const Step& step, std::ui
     if (met->first + met->second.bytes <= address) continue;
     if (met->first != address || met->second.bytes != bytes) return std::nullopt;
     if (met->second.address != term) {
-      path_->add({.kind = Decision::Kind::kValue, .condition = path_->terms().equal(met->second.address, term),
+      path_->add({.kind = Decision::Kind::kControl, .condition = path_->terms().equal(met->second.address, term),
                   .lanes = 1, .truth = 1, .instr = step.op.instr});
     }
     return InputWord{path_->valueOf(met->second), met->second.symbol};
