@@ -47,8 +47,8 @@ std::vector<std::uint32_t> identity(std::size_t size) {
 
 class KernelScorer {
  public:
-  KernelScorer(const frontend::Unit& unit, const ptx::Function& kernel, const explore::Options& options)
-      : unit_(unit), kernel_(kernel), options_(options) {
+  KernelScorer(const frontend::Unit& unit, const ptx::Function& kernel, const explore::Options& options, const Selection& selection)
+      : unit_(unit), kernel_(kernel), options_(options), selection_(selection) {
     options_.try_repairs = false;
     options_.explores_other_launches = false;
     makes_jobs_ = std::exchange(options_.makes_jobs, false);
@@ -94,7 +94,11 @@ class KernelScorer {
     for (const explore::Scenario& scenario : scenarios_)
       reads_.push_back(readsFrom(program_, scenario.launch, identity(subject.size())));
     std::vector<std::function<void()>> jobs;
-    for (Mutant& mutant : mutantsOf(subject)) score_.mutants.push_back({std::move(mutant)});
+    std::uint32_t number = 0;
+    for (Mutant& mutant : mutantsOf(subject)) {
+      const bool is_meant = selection_.operators.empty() || selection_.operators.contains(operators()[mutant.op].name);
+      if (is_meant && number++ % selection_.parts == selection_.part) score_.mutants.push_back({std::move(mutant)});
+    }
     for (Scored& scored : score_.mutants) jobs.push_back([&] { decide(scored, statements); });
     runner(std::move(jobs));
   }
@@ -188,6 +192,7 @@ class KernelScorer {
   const frontend::Unit& unit_;
   const ptx::Function& kernel_;
   explore::Options options_;
+  const Selection& selection_;
   const frontend::KernelDecl* decl_ = nullptr;
   machine::Program program_;
   std::vector<explore::Scenario> scenarios_;
@@ -200,12 +205,13 @@ class KernelScorer {
 
 }  // namespace
 
-std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Options& options, const Runner& runner) {
+std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Options& options, const Runner& runner,
+                               const Selection& selection) {
   std::vector<KernelScore> scores;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
     if (!diagnose::isNamed(function.name, options.kernel_filter)) continue;
-    scores.push_back(KernelScorer(unit, function, options).run(runner));
+    scores.push_back(KernelScorer(unit, function, options, selection).run(runner));
   }
   return scores;
 }
