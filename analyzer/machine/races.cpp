@@ -235,7 +235,14 @@ bool RaceChecker::isSettled(Access before, const Cell& cell, const Second& secon
     // Lanes of one instruction: of stores any may win, and two copies to one place have been told of.
     if (write.kind != EventKind::kBulk && write.kind != EventKind::kAsyncStore) return false;
   }
-  if (!isOverwriteChecked(old, write, second.address)) return isBehind(before, second);
+  if (!isOverwriteChecked(old, write, second.address)) {
+    // An atomic reads as well, and a plain store is no part of its order.
+    const bool may_be_lost = old.kind == EventKind::kAtomic && !write.is_strong;
+    const Verdict verdict = may_be_lost ? judge(before, Part::kRead, second) : Verdict::kFine;
+    if (verdict == Verdict::kFine) return isBehind(before, second);
+    report(before, second, cell, /*reader_is_first=*/true, verdict == Verdict::kUnfenced);
+    return true;
+  }
   const Verdict verdict = judge(before, Part::kWrite, second);
   if (verdict == Verdict::kFine) {
     if (write.kind == EventKind::kCopy && isAsync(old.kind)) limitHidden(before, second);
