@@ -269,13 +269,25 @@ def escaped(text):
     return text.replace("|", "\\|")
 
 
-SHARES = ["killed of what counts", "with `possible`"]
+SHARES = ["killed of what counts", "with `possible`", "killed of broken orders"]
+OTHER_DATA = "verified, and other data"
+
+
+def fates_of(mutant):
+    """What a mutant counts as: its fate, and whether the replay shows that it is the data that are wrong."""
+    is_data = mutant["fate"] == "survived" and mutant.get("why") == "a read sees another write"
+    return [mutant["fate"], OTHER_DATA] if is_data else [mutant["fate"]]
+
+
+def total_of(counts):
+    return sum(counts[fate] for fate in FATES)
 
 
 def shares(counts):
-    """Of what is neither equivalent nor outside: killed; killed or possible."""
-    others = sum(counts.values()) - counts["equivalent"] - counts["outside"]
-    return [f"{100 * count / others:.1f} %" if others else "-" for count in (counts["killed"], counts["killed"] + counts["possible"])]
+    """Of what is neither equivalent nor outside: killed; killed or possible; killed, if those whose data are wrong in the right order do not count."""
+    others = total_of(counts) - counts["equivalent"] - counts["outside"]
+    of = [(counts["killed"], others), (counts["killed"] + counts["possible"], others), (counts["killed"], others - counts[OTHER_DATA])]
+    return [f"{100 * count / whole:.1f} %" if whole else "-" for count, whole in of]
 
 
 class Tables:
@@ -290,13 +302,13 @@ class Tables:
     def counted(self, key):
         counts = collections.defaultdict(collections.Counter)
         for result, kernel, mutant in self.all:
-            counts[key(result, kernel, mutant)][mutant["fate"]] += 1
+            counts[key(result, kernel, mutant)].update(fates_of(mutant))
         return counts
 
     def rows(self, counts):
         total = sum(counts.values(), collections.Counter())
         for name, count in [*counts.items(), ("**all**", total)]:
-            yield [name, sum(count.values()), *(count[fate] or "" for fate in FATES), *shares(count)]
+            yield [name, total_of(count), *(count[fate] or "" for fate in FATES), *shares(count)]
 
     def operators(self):
         return markdown(["operator", "mutants", *FATES, *SHARES], self.rows(dict(sorted(self.counted(lambda r, k, m: f"`{m['operator']}`").items()))))
@@ -310,10 +322,10 @@ class Tables:
         counts = self.counted(name)
         verified = sum((c for n, c in counts.items() if n.endswith("verified")), collections.Counter())
         rows = [[row[0], kernels[row[0]] or sum(kernels.values()), *row[1:]] for row in self.rows(counts)]
-        strict, wide = shares(verified)
+        strict, wide, ordered = shares(verified)
         dates = sorted({result["date"] for result in self.scores["files"]})
         head = (f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, Clang front end, {self.scores['time_limit']} s for each mutant. Of kernels that are `verified` themselves, {strict} of "
-                f"the mutants that count are killed, {wide} with `possible` ones.")
+                f"the mutants that count are killed, {wide} with `possible` ones, and {ordered} of those that break an order.")
         return [head, "", *markdown(["", "kernels", "mutants", *FATES, *SHARES], rows)]
 
     def kernels(self):

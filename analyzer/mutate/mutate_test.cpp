@@ -72,6 +72,11 @@ TEST(Score, AMutantWithoutRacesWhoseReadsSeeOtherWritesSurvives) {
   EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: survived"));
 }
 
+TEST(Score, AReadWhoseValueGoesNowhereMaySeeAnotherWrite) {
+  const std::string statements = std::string("setp.lt.u32 %p1, %t, 16;\n@%p1 ") + test::kCopy + test::kCommit + test::kWait + test::kReadOwn;
+  EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: equivalent").Times(2));
+}
+
 TEST(Score, AMutantThatLeavesSharedMemoryIsNoKernel) {
   const std::string statements =
       "setp.lt.u32 %p1, %t, 16;\nmov.u32 %r20, tile;\nmad.lo.u32 %r20, %t, 1024, %r20;\n@%p1 cp.async.cg.shared.global [%r20], [%g], 16;\n"
@@ -171,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(ReadsFrom, ToldApartByTheWriteThatIsSeen) {
-  const auto readsOf = [](const std::string& statements) -> std::optional<std::vector<std::uint64_t>> {
+  const auto readsOf = [](const std::string& statements) -> std::optional<std::vector<Seen>> {
     const test::Ran ran = test::run(statements);
     std::vector<std::uint32_t> origin(ran.program.function.instructions.size());
     std::iota(origin.begin(), origin.end(), 0);
