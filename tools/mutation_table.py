@@ -323,7 +323,7 @@ class Tables:
         verified = sum((c for n, c in counts.items() if n.endswith("verified")), collections.Counter())
         rows = [[row[0], kernels[row[0]] or sum(kernels.values()), *row[1:]] for row in self.rows(counts)]
         strict, wide, ordered = shares(verified)
-        dates = sorted({result["date"] for result in self.scores["files"]})
+        dates = sorted({result.get("date") or self.scores["date"] for result in self.scores["files"]})
         head = (f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, Clang front end, {self.scores['time_limit']} s for each mutant. Of kernels that are `verified` themselves, {strict} of "
                 f"the mutants that count are killed, {wide} with `possible` ones, and {ordered} of those that break an order.")
         return [head, "", *markdown(["", "kernels", "mutants", *FATES, *SHARES], rows)]
