@@ -213,7 +213,7 @@ ExitCode runMutate(const CheckOptions& options) {
       for (std::function<void()>& job : jobs) pool.async(std::move(job));
       pool.wait();
     };
-    for (const KernelScore& kernel : mutate::score(*unit, settings.explore, runner)) {
+    for (const KernelScore& kernel : mutate::score(*unit, settings.explore, runner, options.mutants)) {
       if (const Result<unsigned> added = scores.add(kernel); !added) return fail(added.error());
     }
   }

@@ -10,6 +10,7 @@
 
 #include "analyzer/cli/output.h"
 #include "analyzer/diagnose/rule.h"
+#include "analyzer/mutate/operators.h"
 #include "analyzer/report/glob.h"
 #include "analyzer/support/launch_text.h"
 #include "analyzer/support/text.h"
@@ -214,6 +215,30 @@ std::string setWitnessFolder(CheckOptions& options, std::string_view value) {
 
 std::string setWitnessAll(CheckOptions& options, std::string_view) {
   options.makes_controls = true;
+  return "";
+}
+
+std::string setOperators(CheckOptions& options, std::string_view value) {
+  std::vector<std::string_view> names;
+  for (const mutate::Operator& op : mutate::operators()) names.push_back(op.name);
+  while (true) {
+    const std::size_t comma = value.find(',');
+    const std::string_view name = value.substr(0, comma);
+    if (std::find(names.begin(), names.end(), name) == names.end()) return quoted(name) + " is no operator" + suggestion(name, names);
+    options.mutants.operators.emplace(name);
+    if (comma == std::string_view::npos) return "";
+    value.remove_prefix(comma + 1);
+  }
+}
+
+std::string setPart(CheckOptions& options, std::string_view value) {
+  const std::size_t slash = value.find('/');
+  std::uint32_t part = 0, parts = 0;
+  const bool is_number = slash != std::string_view::npos && setUnsigned(part, value.substr(0, slash)).empty() &&
+                         setUnsigned(parts, value.substr(slash + 1)).empty();
+  if (!is_number || part > parts) return quoted(value) + " is not a part as 1/4";
+  options.mutants.part = part - 1;
+  options.mutants.parts = parts;
   return "";
 }
 

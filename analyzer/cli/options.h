@@ -10,6 +10,7 @@
 
 #include "analyzer/frontend/input.h"
 #include "analyzer/lab/queue.h"
+#include "analyzer/mutate/selection.h"
 #include "analyzer/support/result.h"
 
 namespace handoff::cli {
@@ -64,6 +65,7 @@ struct CheckOptions {
   bool makes_controls = false;  ///< jobs of kernels without findings, too
   std::string confirm_results;  ///< a file of handoff-confirm; empty: none
   std::string output;  ///< empty: standard output
+  mutate::Selection mutants;  ///< mutate only
   std::vector<ReportFile> reports;  ///< of --report
   std::string baseline;             ///< findings that are known; empty: none
   std::string export_fixes;         ///< a file for the repairs; empty: none

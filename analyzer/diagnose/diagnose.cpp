@@ -62,7 +62,11 @@ class ConflictReporter {
     diagnosis.space = conflict_.space;
     diagnosis.address = conflict_.address;
     finding.is_use_in_flight = conflict_.second_reads;
-    if (conflict_.is_possible) makePossible(run_, finding, conflict_.data);
+    if (conflict_.is_possible) {
+      makePossible(run_, finding, conflict_.data);
+    } else if (!conflict_.data.empty()) {
+      makeCertain(run_, finding, conflict_.data);
+    }
     return diagnosis;
   }
 

@@ -18,6 +18,17 @@ Witness common(const Run& run, const std::string& place) {
   return witness;
 }
 
+void showData(const Run& run, Finding& finding, const std::vector<machine::DataValue>& data, const char* text) {
+  constexpr std::size_t kMaxShown = 3;
+  for (std::size_t i = 0; i < data.size() && i < kMaxShown; ++i) {
+    const SourceStack& stack = run.program.stackOf(data[i].instr);
+    const std::string value = std::to_string(data[i].value);
+    finding.related.push_back({text + value, stack});
+    const std::string line = stack.empty() ? "" : " of line " + std::to_string(stack.back().pos.line);
+    finding.witness.parameters.emplace_back("the value" + line, value);
+  }
+}
+
 }  // namespace
 
 Site siteOf(const Run& run, machine::Access access) {
@@ -48,16 +59,14 @@ Witness witnessOf(const Run& run, std::uint16_t warp, machine::LaneMask lanes, c
 }
 
 void makePossible(const Run& run, Finding& finding, const std::vector<machine::DataValue>& data) {
-  constexpr std::size_t kMaxShown = 3;
   finding.severity = Severity::kPossible;
   finding.message += " (the accesses may overlap: that depends on data not known before the launch)";
-  for (std::size_t i = 0; i < data.size() && i < kMaxShown; ++i) {
-    const SourceStack& stack = run.program.stackOf(data[i].instr);
-    const std::string value = std::to_string(data[i].value);
-    finding.related.push_back({"they overlap when the value from here is " + value, stack});
-    const std::string line = stack.empty() ? "" : " of line " + std::to_string(stack.back().pos.line);
-    finding.witness.parameters.emplace_back("the value" + line, value);
-  }
+  showData(run, finding, data, "they overlap when the value from here is ");
+}
+
+void makeCertain(const Run& run, Finding& finding, const std::vector<machine::DataValue>& data) {
+  finding.message += " (so wherever data not known before the launch lead: this is one of the places)";
+  showData(run, finding, data, "the place goes by the value from here, as by ");
 }
 
 }  // namespace handoff::diagnose

@@ -14,6 +14,8 @@ Witness witnessOf(const Run& run, std::uint16_t warp, machine::LaneMask lanes, c
 
 /// The finding is about accesses that meet with these data, and need not with others.
 void makePossible(const Run& run, Finding& finding, const std::vector<machine::DataValue>& data);
+/// The finding holds whatever the data; `data` is an example.
+void makeCertain(const Run& run, Finding& finding, const std::vector<machine::DataValue>& data);
 
 template <typename Predicate>
 machine::EventId lastOf(const Run& run, machine::EventId from, machine::EventId to, machine::Access by,

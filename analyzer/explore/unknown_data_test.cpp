@@ -43,6 +43,7 @@ ld.global.u32 %r8, [%d1];
 shl.b32 %r10, %r9, 2;
 add.u32 %r10, %r10, %r2;
 ld.shared.u32 %r11, [%r10];
+add.u32 %r14, %r14, %r11;
 cp.async.wait_group 0;
 bar.sync 0;
 add.s32 %r5, %r5, 1;
@@ -88,6 +89,21 @@ TEST(UnknownData, BeyondTheTableIsPossibleAndNeverVerified) {
     EXPECT_THAT(kernel.findings[0].witness.parameters,
                 testing::Contains(testing::Pair(testing::StartsWith("the value"), testing::_)));
   }
+}
+
+TEST(UnknownData, InTheCopyWhereverItLeadsIsAnError) {
+  // Each of the words that the copies of this turn bring.
+  const KernelReport kernel = check("and.b32 %r9, %r8, 127;\nadd.u32 %r9, %r9, 256;");
+  EXPECT_EQ(kernel.verdict, Verdict::kViolation);
+  ASSERT_FALSE(kernel.findings.empty());
+  EXPECT_EQ(kernel.findings[0].severity, Severity::kError);
+  EXPECT_THAT(kernel.findings[0].message, testing::HasSubstr("wherever data not known before the launch lead"));
+  EXPECT_THAT(kernel.findings[0].witness.parameters, testing::Contains(testing::Pair(testing::StartsWith("the value"), testing::_)));
+  // One word beyond, or under a condition on data, it is possible.
+  EXPECT_EQ(check("and.b32 %r9, %r8, 127;\nadd.u32 %r9, %r9, 257;").findings.at(0).severity, Severity::kPossible);
+  const std::string guarded = "and.b32 %r9, %r8, 127;\nadd.u32 %r9, %r9, 256;\nsetp.eq.u32 %p3, %r8, 7;\n@%p3 bra SKIP;\nshl.b32 %r12, %r9, 2;\n"
+                              "add.u32 %r12, %r12, %r2;\nld.shared.u32 %r13, [%r12];\nadd.u32 %r14, %r14, %r13;\nSKIP:\nmov.u32 %r9, 0;";
+  EXPECT_EQ(check(guarded).findings.at(0).severity, Severity::kPossible);
 }
 
 // A closed loop stands for all its turns: what goes wrong in a late one must keep it open.

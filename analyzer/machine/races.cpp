@@ -226,6 +226,9 @@ bool RaceChecker::isBehind(Access before, const Second& second) const {
   return order_.isKnown(before, Part::kWrite, second.cta, {run_.cluster.warps[write.warp], second.lane});
 }
 
+// An atomic need not be ordered with the atomics of others, so it stands for nothing that those have to be ordered with.
+bool hidesFromAtomics(const Event& old, const Event& write) { return write.kind == EventKind::kAtomic && !old.is_strong; }
+
 // Compares a write with an earlier one. True if nobody need be compared with that one any more.
 bool RaceChecker::isSettled(Access before, const Cell& cell, const Second& second) {
   const Event& write = run_.log()[second.event];
@@ -235,11 +238,18 @@ bool RaceChecker::isSettled(Access before, const Cell& cell, const Second& secon
     // Lanes of one instruction: of stores any may win, and two copies to one place have been told of.
     if (write.kind != EventKind::kBulk && write.kind != EventKind::kAsyncStore) return false;
   }
-  if (!isOverwriteChecked(old, write, second.address)) return isBehind(before, second);
+  if (!isOverwriteChecked(old, write, second.address)) {
+    // An atomic reads as well, and a plain store is no part of its order.
+    const bool may_be_lost = old.kind == EventKind::kAtomic && !write.is_strong;
+    const Verdict verdict = may_be_lost ? judge(before, Part::kRead, second) : Verdict::kFine;
+    if (verdict == Verdict::kFine) return isBehind(before, second) && !hidesFromAtomics(old, write);
+    report(before, second, cell, /*reader_is_first=*/true, verdict == Verdict::kUnfenced);
+    return true;
+  }
   const Verdict verdict = judge(before, Part::kWrite, second);
   if (verdict == Verdict::kFine) {
     if (write.kind == EventKind::kCopy && isAsync(old.kind)) limitHidden(before, second);
-    return true;
+    return !hidesFromAtomics(old, write);
   }
   if (isSameContent(before, {second.event, second.lane})) {
     run_.outcome.has_repeated_copies = true;
@@ -269,7 +279,8 @@ void RaceChecker::settleUnordered(Cell& cell, const Second& second) {
   const bool is_plain = !isAsyncProxy(run_.log()[second.event].kind);
   cell.unordered = read_sets_.filter(cell.unordered, [&](const ReadSets::Node& node) {
     const Event& old = run_.log()[node.event];
-    if (is_plain && !isAsync(old.kind) && clock.coversWarp(old.warp * kWarpSize, node.lanes, old.epoch)) return LaneMask{0};
+    const bool is_over = is_plain && !isAsync(old.kind) && clock.coversWarp(old.warp * kWarpSize, node.lanes, old.epoch);
+    if (is_over) return hidesFromAtomics(old, run_.log()[second.event]) ? node.lanes : LaneMask{0};
     LaneMask kept = 0;
     forEachLane(node.lanes, [&](unsigned lane) { kept |= isSettled({node.event, lane}, cell, second) ? 0 : laneBit(lane); });
     return kept;

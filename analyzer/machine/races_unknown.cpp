@@ -27,6 +27,19 @@ StartRange startsAround(std::uint64_t address, std::uint64_t size, std::uint32_t
   return {address - std::min<std::uint64_t>(address, bytes - 1), address + size - 1};
 }
 
+/// All addresses that are in none of these ranges, which are in order.
+std::vector<StartRange> othersThan(const std::vector<StartRange>& ranges) {
+  constexpr std::uint64_t kLast = 0xffffffff;
+  std::vector<StartRange> others;
+  std::uint64_t next = 0;
+  for (const StartRange& range : ranges) {
+    if (range.first > next) others.push_back({next, range.first - 1});
+    next = range.last + 1;
+  }
+  if (next <= kLast) others.push_back({next, kLast});
+  return others;
+}
+
 void addRange(std::vector<StartRange>& ranges, StartRange range) {
   if (!ranges.empty() && range.first <= ranges.back().last + 1) {
     ranges.back().last = std::max(ranges.back().last, range.last);
@@ -123,7 +136,18 @@ void RaceChecker::checkUnknownLane(Cta& cta, const UnknownAccess& access, unsign
     }
     const auto touched = [&](const auto& pair) { return pair.first + granule > answer.address && pair.first < answer.address + access.bytes; };
     const auto hit = std::find_if(group.pairs.begin(), group.pairs.end(), touched);
-    if (hit != group.pairs.end()) reportPossible(hit->second, answer);
+    if (hit == group.pairs.end()) continue;
+    // It meets one of these accesses wherever the data lead it.
+    const bool is_certain = access.condition == symbolic::kConcrete &&
+                            run_.questions().meets(run_.data, access.question(lane), othersThan(group.starts)).answer == DataQuestions::Answer::kNo;
+    if (!is_certain) {
+      reportPossible(hit->second, answer);
+      continue;
+    }
+    const std::size_t before = run_.outcome.conflicts.size();
+    report(hit->second.first, hit->second.second, hit->second.cell, hit->second.reader_is_first, hit->second.is_unfenced);
+    if (run_.outcome.conflicts.size() == before) continue;
+    for (const auto& [symbol, word] : answer.values) run_.outcome.conflicts.back().data.push_back({run_.data.originOf(symbol).instr, word});
   }
 }
 

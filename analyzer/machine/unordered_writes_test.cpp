@@ -53,6 +53,25 @@ TEST(UnorderedWrites, OnesOfDifferentKindsCount) {
   }
 }
 
+// An atomic reads what a plain store may just replace: an update is lost, or counted from what was there before.
+TEST(UnorderedWrites, APlainStoreRacesAnAtomicWhoeverComesFirst) {
+  EXPECT_THAT(run(kStore, kAtomic, 2, "").conflicts, Not(IsEmpty()));
+  EXPECT_THAT(run(kAtomic, kStore, 2, "").conflicts, Not(IsEmpty()));
+  EXPECT_THAT(run(kAtomic + "bar.arrive 2, 64;\n", "bar.sync 2, 64;\n" + kStore, 2, kLoad).conflicts, IsEmpty());
+  for (const std::string& strong : {kAtomic, kVolatile}) EXPECT_THAT(run(kAtomic, strong, 2, kLoad).conflicts, IsEmpty()) << strong;
+  EXPECT_THAT(run(kStore, kStore, 2, kLoad).conflicts, IsEmpty());
+}
+
+TEST(UnorderedWrites, AnAtomicHidesNothingFromTheAtomicsOfOthers) {
+  for (const std::string& write : {kStore, kRefill}) {
+    EXPECT_THAT(run(write + kAtomic, kAtomic, 2, "").conflicts, Not(IsEmpty())) << write;
+    EXPECT_THAT(run(write + kAtomic + kAtomic, kAtomic, 2, "").conflicts, Not(IsEmpty())) << write;
+    // The barrier of warps 0 and 1 orders what is written, and the atomics need no order.
+    EXPECT_THAT(run(write + "bar.sync 2, 64;\n" + kAtomic, "bar.sync 2, 64;\n" + kAtomic, 2, kLoad).conflicts, IsEmpty()) << write;
+    EXPECT_THAT(run(write + "bar.sync 2, 64;\n" + kAtomic, "bar.sync 2, 64;\n" + kAtomic, 2, kRefill).conflicts, IsEmpty()) << write;
+  }
+}
+
 TEST(UnorderedWrites, OneThatIsOverwrittenInOrderCountsNoMore) {
   // Warp 2 is ordered behind warp 1 only, which is ordered behind warp 0.
   const std::string then = "bar.sync 2, 64;\n";

@@ -3,6 +3,7 @@
 #include "analyzer/mutate/mutants.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analyzer/explore/scenario.h"
 
@@ -10,6 +11,7 @@ namespace handoff::mutate {
 
 std::vector<Mutant> mutantsOf(const Subject& subject) {
   std::vector<Mutant> mutants;
+  std::set<std::uint32_t> conditions;
   for (std::uint32_t instr = 0; instr < subject.size(); ++instr) {
     if (!subject.statements.hasEffect(instr)) continue;
     const std::vector<std::uint32_t> twins = subject.statements.twinsOf(instr);
@@ -18,6 +20,9 @@ std::vector<Mutant> mutantsOf(const Subject& subject) {
       std::vector<diagnose::Edit> edits;
       operators()[op].propose(subject, instr, edits);
       for (diagnose::Edit& edit : edits) {
+        // One condition around several copies is one change.
+        const std::uint32_t changed = edit.changes.front().at;
+        if (changed != instr && !conditions.insert(changed).second) continue;
         if (!explore::applyEdit(subject.program, subject.statements, edit)) continue;
         const SourceStack& stack = subject.program.stackOf(instr);
         const std::size_t frame = std::min(subject.statements.frameOf(instr), stack.size());

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<KernelScore> scoresOf(const std::string& statements, bool makes_jobs = false) {
+std::vector<KernelScore> scoresOf(const std::string& statements, bool makes_jobs = false, const Selection& selection = {}) {
   frontend::Unit unit;
   unit.producer = frontend::Producer::kPtxFile;
   unit.module = std::move(*test::parseModule(test::kernelText(statements)));
@@ -28,7 +28,7 @@ std::vector<KernelScore> scoresOf(const std::string& statements, bool makes_jobs
   options.makes_jobs = makes_jobs;
   return score(unit, options, [](std::vector<std::function<void()>> jobs) {
     for (const std::function<void()>& job : jobs) job();
-  });
+  }, selection);
 }
 
 /// "drop-wait: killed".
@@ -72,6 +72,11 @@ TEST(Score, AMutantWithoutRacesWhoseReadsSeeOtherWritesSurvives) {
   EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: survived"));
 }
 
+TEST(Score, AReadWhoseValueGoesNowhereMaySeeAnotherWrite) {
+  const std::string statements = std::string("setp.lt.u32 %p1, %t, 16;\n@%p1 ") + test::kCopy + test::kCommit + test::kWait + test::kReadOwn;
+  EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: equivalent").Times(2));
+}
+
 TEST(Score, AMutantThatLeavesSharedMemoryIsNoKernel) {
   const std::string statements =
       "setp.lt.u32 %p1, %t, 16;\nmov.u32 %r20, tile;\nmad.lo.u32 %r20, %t, 1024, %r20;\n@%p1 cp.async.cg.shared.global [%r20], [%g], 16;\n"
@@ -105,6 +110,19 @@ TEST(Score, JobsCompareAMutantWithTheKernel) {
     EXPECT_EQ(scored.findings[0].job->manifest["repair"].text(), "the kernel before its mutation");
     EXPECT_NE(scored.findings[0].job->files.at("plain.base.ptx"), scored.findings[0].job->files.at("plain.repaired.ptx"));
   }
+}
+
+TEST(Score, PartsShareTheMutants) {
+  const auto descriptionsOf = [](const Selection& selection) {
+    std::vector<std::string> descriptions;
+    const std::vector<KernelScore> scores = scoresOf(kHandOver, /*makes_jobs=*/false, selection);
+    for (const Scored& scored : scores.at(0).mutants) descriptions.push_back(scored.mutant.edit.description);
+    return descriptions;
+  };
+  const std::vector<std::string> all = descriptionsOf({}), odd = descriptionsOf({{}, 0, 2}), even = descriptionsOf({{}, 1, 2});
+  ASSERT_EQ(odd.size() + even.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], (i % 2 == 0 ? odd : even)[i / 2]);
+  EXPECT_THAT(descriptionsOf({{"drop-wait"}}), ElementsAre(HasSubstr("without")));
 }
 
 TEST(Score, AKernelWithFindingsHasNoMutants) {
@@ -158,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(ReadsFrom, ToldApartByTheWriteThatIsSeen) {
-  const auto readsOf = [](const std::string& statements) -> std::optional<std::vector<std::uint64_t>> {
+  const auto readsOf = [](const std::string& statements) -> std::optional<std::vector<Seen>> {
     const test::Ran ran = test::run(statements);
     std::vector<std::uint32_t> origin(ran.program.function.instructions.size());
     std::iota(origin.begin(), origin.end(), 0);

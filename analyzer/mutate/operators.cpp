@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "analyzer/diagnose/edit_builder.h"
+#include "analyzer/mutate/condition.h"
 #include "analyzer/ptx/printer.h"
 
 namespace handoff::mutate {
@@ -279,24 +280,6 @@ void slotIndex(const Subject& subject, std::uint32_t instr, Edits& edits) {
   if (slot != subject.slot_bytes.end()) addTo(subject, instr, 0, slot->second, "destination", edits);
 }
 
-bool isAlwaysReached(const ptx::Cfg& cfg, ptx::BlockId from, ptx::BlockId block) {
-  while (from != ptx::kExitBlock && from != block) from = cfg.immediatePostDominator(from);
-  return from == block;
-}
-
-/// Whether the branch decides on the instruction, which then comes where it is taken (true) or where it is not (false).
-std::optional<bool> sideOf(const Subject& subject, std::uint32_t branch, std::uint32_t instr) {
-  const ptx::Instruction& jump = subject.at(branch);
-  const bool is_jump = effectOf<ptx::Branch>(subject, branch) && jump.guard && !jump.operands.empty() &&
-                       jump.operands[0].kind == ptx::Operand::Kind::kLabel;
-  if (!is_jump || jump.operands[0].target >= subject.size() || branch + 1 >= subject.size()) return std::nullopt;
-  const ptx::BlockId block = subject.cfg.blockOf(instr);
-  const bool if_taken = isAlwaysReached(subject.cfg, subject.cfg.blockOf(jump.operands[0].target), block);
-  const bool if_not = isAlwaysReached(subject.cfg, subject.cfg.blockOf(branch + 1), block);
-  if (if_taken == if_not) return std::nullopt;
-  return if_taken;
-}
-
 void copyPredicate(const Subject& subject, std::uint32_t instr, Edits& edits) {
   const bool is_copy = isCopy(subject, instr);
   if (!is_copy && !isArrive(subject, instr)) return;
@@ -304,12 +287,10 @@ void copyPredicate(const Subject& subject, std::uint32_t instr, Edits& edits) {
     add(edits, {EditBuilder::ofKind(Change::Kind::kDropGuard, instr)}, "for all threads " + textOf(subject, instr));
     return add(edits, {EditBuilder::ofKind(Change::Kind::kNegateGuard, instr)}, "for the other threads " + textOf(subject, instr));
   }
-  for (std::uint32_t i = instr; i-- > 0;) {
-    const std::optional<bool> taken = sideOf(subject, i, instr);
-    if (!taken) continue;
-    const Change::Kind kind = *taken ? Change::Kind::kDropGuard : Change::Kind::kDelete;
-    return add(edits, {EditBuilder::ofKind(kind, i)}, "without the condition around " + textOf(subject, instr));
-  }
+  const std::optional<Condition> condition = conditionOf(subject, instr);
+  if (!condition) return;
+  const Change::Kind kind = condition->if_taken ? Change::Kind::kDropGuard : Change::Kind::kDelete;
+  add(edits, {EditBuilder::ofKind(kind, condition->branch)}, "without the condition around " + textOf(subject, instr));
 }
 
 constexpr std::array<Operator, 25> kOperators = {{

@@ -3,6 +3,7 @@
 #include "analyzer/mutate/reads_from.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -18,7 +19,7 @@ using machine::RunTrace;
 
 namespace {
 
-constexpr std::uint64_t kMaxSteps = 200'000;
+constexpr std::uint64_t kMaxSteps = 2'000'000;
 constexpr double kMaxSeconds = 20;
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -58,25 +59,36 @@ ReadsFrom readsFrom(const machine::Program& program, const machine::Launch& laun
     const std::uint32_t number = instr < origin.size() ? origin[instr] : 0xffffffffu;
     return mix(mix(number, event.warp), event.pass);
   };
-  std::unordered_map<std::uint64_t, EventId> last;  // write, by CTA and byte
-  std::map<EventId, std::uint64_t> seen;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> last;  // by CTA and byte: the name of the write that came last
+  std::unordered_map<EventId, std::uint64_t> seen;
   for (const RunTrace::Touch& touch : traced.trace.touches) {
-    for (std::uint32_t byte = 0; byte < touch.bytes; ++byte) {
-      const std::uint64_t place = (std::uint64_t{touch.cta} << 40) + touch.address + byte;
-      if (touch.is_write) {
-        last[place] = touch.event;
-        continue;
-      }
-      const auto write = last.find(place);
-      std::uint64_t& reads = seen.try_emplace(touch.event, nameOf(touch.event)).first->second;
-      reads = mix(mix(reads, place), write == last.end() ? 0 : nameOf(write->second));
+    std::vector<std::uint64_t>& writes = last[touch.cta];
+    if (writes.size() < touch.address + touch.bytes) writes.resize(touch.address + touch.bytes);
+    const auto begin = writes.begin() + static_cast<std::ptrdiff_t>(touch.address);
+    if (touch.is_write) {
+      std::fill(begin, begin + touch.bytes, nameOf(touch.event));
+      continue;
     }
+    std::uint64_t& sees = seen.try_emplace(touch.event, 0).first->second;
+    sees = mix(mix(sees, touch.address), touch.cta);
+    for (std::uint32_t byte = 0; byte < touch.bytes; ++byte) sees = mix(sees, begin[byte]);
   }
-  std::vector<std::uint64_t>& reads = result.seen.emplace();
+  std::vector<Seen>& reads = result.seen.emplace();
   reads.reserve(seen.size());
-  for (const auto& [event, number] : seen) reads.push_back(number);
+  for (const auto& [id, writes] : seen) {
+    const Event& event = traced.outcome.log[id];
+    reads.push_back({nameOf(id), writes, {event.warp, program.ops[event.op].instr, event.pass}});
+  }
   std::sort(reads.begin(), reads.end());
   return result;
+}
+
+std::vector<machine::ReadInstance> readsOnlyIn(const std::vector<Seen>& these, const std::vector<Seen>& others) {
+  std::vector<Seen> only;
+  std::set_difference(these.begin(), these.end(), others.begin(), others.end(), std::back_inserter(only));
+  std::vector<machine::ReadInstance> reads;
+  for (const Seen& seen : only) reads.push_back(seen.read);
+  return reads;
 }
 
 std::vector<std::pair<std::uint32_t, std::int64_t>> slotBytes(const machine::Program& program, const machine::Launch& launch) {

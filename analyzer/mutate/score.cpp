@@ -47,8 +47,8 @@ std::vector<std::uint32_t> identity(std::size_t size) {
 
 class KernelScorer {
  public:
-  KernelScorer(const frontend::Unit& unit, const ptx::Function& kernel, const explore::Options& options)
-      : unit_(unit), kernel_(kernel), options_(options) {
+  KernelScorer(const frontend::Unit& unit, const ptx::Function& kernel, const explore::Options& options, const Selection& selection)
+      : unit_(unit), kernel_(kernel), options_(options), selection_(selection) {
     options_.try_repairs = false;
     options_.explores_other_launches = false;
     makes_jobs_ = std::exchange(options_.makes_jobs, false);
@@ -72,6 +72,7 @@ class KernelScorer {
     if (!own[0].has_async) return skip("it has no asynchronous operations");
     if (own[0].verdict == Verdict::kViolation) return skip("it has findings of its own");
     if (own[0].verdict == Verdict::kError) return skip(own[0].error);
+    if (Result<machine::Program> whole = machine::buildWholeProgram(unit_.module, kernel_)) whole_ = std::move(*whole);
     scenarios_ = explore::scenariosFor(unit_, decl_, program_, options_);
     makeMutants(runner);
     return std::move(score_);
@@ -94,7 +95,11 @@ class KernelScorer {
     for (const explore::Scenario& scenario : scenarios_)
       reads_.push_back(readsFrom(program_, scenario.launch, identity(subject.size())));
     std::vector<std::function<void()>> jobs;
-    for (Mutant& mutant : mutantsOf(subject)) score_.mutants.push_back({std::move(mutant)});
+    std::uint32_t number = 0;
+    for (Mutant& mutant : mutantsOf(subject)) {
+      const bool is_meant = selection_.operators.empty() || selection_.operators.contains(operators()[mutant.op].name);
+      if (is_meant && number++ % selection_.parts == selection_.part) score_.mutants.push_back({std::move(mutant)});
+    }
     for (Scored& scored : score_.mutants) jobs.push_back([&] { decide(scored, statements); });
     runner(std::move(jobs));
   }
@@ -173,23 +178,39 @@ class KernelScorer {
     module.functions.clear();
     module.locations = program_.locations;
     const Result<machine::Program> program = machine::buildProgram(module, edited.function);
+    const Result<machine::Program> whole = machine::buildWholeProgram(module, edited.function);
     if (!program) return {program.error().message};
     Compared compared;
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       const ReadsFrom reads = readsFrom(*program, scenarios_[i].launch, edited.origin);
       compared.is_outside |= reads.has_left_memory;
       if (!compared.difference.empty()) continue;
-      if (!reads.seen || !reads_[i].seen) compared.difference = "the run is too long to compare what its reads see";
-      else if (*reads.seen != *reads_[i].seen) compared.difference = "a read sees another write";
+      if (!reads.seen || !reads_[i].seen) {
+        compared.difference = "the run is too long to compare what its reads see";
+      } else if (*reads.seen != *reads_[i].seen) {
+        const machine::Launch& launch = scenarios_[i].launch;
+        const bool is_used = !whole || !whole_ || isUsed(*whole, launch, readsOnlyIn(*reads.seen, *reads_[i].seen)) ||
+                             isUsed(*whole_, launch, readsOnlyIn(*reads_[i].seen, *reads.seen));
+        if (is_used) compared.difference = "a read sees another write";
+      }
     }
     return compared;
+  }
+
+  /// Whether any of these reads has a value that reaches more than moves.
+  static bool isUsed(const machine::Program& whole, const machine::Launch& launch, const std::vector<machine::ReadInstance>& reads) {
+    constexpr std::size_t kMaxReads = 4096;
+    if (reads.empty()) return false;
+    return reads.size() > kMaxReads || machine::usedReads(whole, launch, {}, {reads}).front();
   }
 
   const frontend::Unit& unit_;
   const ptx::Function& kernel_;
   explore::Options options_;
+  const Selection& selection_;
   const frontend::KernelDecl* decl_ = nullptr;
   machine::Program program_;
+  std::optional<machine::Program> whole_;  ///< with all that the protocol does not need
   std::vector<explore::Scenario> scenarios_;
   std::vector<ReadsFrom> reads_;  ///< of the kernel itself, by scenario
   std::set<std::pair<Severity, std::string>> own_rules_;
@@ -200,12 +221,13 @@ class KernelScorer {
 
 }  // namespace
 
-std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Options& options, const Runner& runner) {
+std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Options& options, const Runner& runner,
+                               const Selection& selection) {
   std::vector<KernelScore> scores;
   for (const ptx::Function& function : unit.module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
     if (!diagnose::isNamed(function.name, options.kernel_filter)) continue;
-    scores.push_back(KernelScorer(unit, function, options).run(runner));
+    scores.push_back(KernelScorer(unit, function, options, selection).run(runner));
   }
   return scores;
 }

@@ -12,6 +12,7 @@
 #include "analyzer/explore/analyze.h"
 #include "analyzer/frontend/unit.h"
 #include "analyzer/mutate/mutants.h"
+#include "analyzer/mutate/selection.h"
 
 namespace handoff::mutate {
 
@@ -50,7 +51,9 @@ struct KernelScore {
 /// Runs jobs that may run at the same time, and returns when all are done.
 using Runner = std::function<void(std::vector<std::function<void()>>)>;
 
-/// One entry for each kernel of the unit that the options choose. Jobs of findings compare a mutant with the kernel itself.
-std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Options& options, const Runner& runner);
+/// One entry for each kernel of the unit that the options choose, with the mutants of the selection. Jobs of findings compare
+/// a mutant with the kernel itself.
+std::vector<KernelScore> score(const frontend::Unit& unit, const explore::Options& options, const Runner& runner,
+                               const Selection& selection = {});
 
 }  // namespace handoff::mutate

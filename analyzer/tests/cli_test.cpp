@@ -134,6 +134,17 @@ TEST_F(Cli, MutantsGetJobsThatCompareWithTheKernel) {
   EXPECT_EQ(run("mutate --arch=sm_80 --frontend=clang --cuda-path=none --emit-witness=file/below a.cu").exit_code, 2);
 }
 
+TEST_F(Cli, MutantsAreChosenByOperatorAndPart) {
+  std::string right = kBadKernel;
+  right.replace(right.find("  __syncthreads"), 0, "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n");
+  write("a.cu", right);
+  const std::string command = "mutate --arch=sm_80 --frontend=clang --cuda-path=none --format=json ";
+  EXPECT_THAT(run(command + "--operators=drop-wait,late-wait a.cu").out, AllOf(HasSubstr("\"drop-wait\""), Not(HasSubstr("\"drop-barrier\""))));
+  EXPECT_THAT(run(command + "--operators=drop-wait,late-wait --part=2/2 a.cu").out, Not(HasSubstr("\"drop-wait\"")));
+  EXPECT_THAT(run(command + "--operators=drop-wat a.cu").err, HasSubstr("'drop-wat' is no operator; did you mean 'drop-wait'?"));
+  for (const char* part : {"0/2", "3/2", "2", "a/b"}) EXPECT_EQ(run(command + "--part=" + part + " a.cu").exit_code, 2) << part;
+}
+
 TEST_F(Cli, KernelsWithoutFindingsGetJobsWhereAskedFor) {
   std::string right = kBadKernel;
   right.replace(right.find("  __syncthreads"), 0, "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n");

@@ -49,6 +49,39 @@ TEST_F(MutationTable, StaleFigureIsSeen) {
   EXPECT_EQ(check(root_), 1);
 }
 
+/// What one of two processes said of the mutants of a case.
+void writePart(const fs::path& folder, int part, const std::string& first, const std::string& second) {
+  const std::string number = std::to_string(part);
+  const auto mutant = [](const std::string& change) {
+    return R"({"operator": "drop-wait", "change": ")" + change + R"(", "file": "a.cu", "line": 1, "fate": "killed", "rule": "missing-wait"})";
+  };
+  std::ofstream(folder / ("x." + number + "of2.json"))
+      << R"({"key": {"handoff": "0", "operators": "", "time_limit": 20}, "file": "testcases/ok/ok_bulk_prefetch.cu", "part": )" << number
+      << R"(, "parts": 2, "date": "2026-01-01", "seconds": 1, "skipped": [], "kernels": [{"kernel": "k", "verdict": "verified", "mutants": [)"
+      << mutant(first) << (second.empty() ? "" : ", " + mutant(second)) << "]}]}";
+}
+
+TEST_F(MutationTable, PartsOfAFileAreJoinedInTheOrderOfItsMutants) {
+  const fs::path results = root_ / "results", json = root_ / "some.json";
+  fs::create_directories(results);
+  const std::string command = "python3 '" + (repositoryRoot() / "tools/mutation_table.py").string() + "' --merge --json='" + json.string() +
+                              "' --results='" + results.string() + "' 2> /dev/null";
+  const auto scores = [&] {
+    std::ifstream file(json);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  writePart(results, 1, "number 0", "number 2");
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_NE(scores().find("1 of 2 parts were not scored"), std::string::npos);
+  writePart(results, 2, "number 1", "");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  const std::string merged = scores();
+  const std::size_t zero = merged.find("number 0"), one = merged.find("number 1"), two = merged.find("number 2");
+  EXPECT_LT(zero, one);
+  EXPECT_LT(one, two);
+  EXPECT_LT(two, std::string::npos);
+}
+
 TEST_F(MutationTable, SurvivorWithoutAReasonIsSeen) {
   std::ofstream(root_ / "docs/mutation_reasons.tsv") << "file\toperator\tline\tfate\twhy\treason\n";
   EXPECT_EQ(check(root_), 1);

@@ -66,7 +66,7 @@ LaneMask Executor::accessUnknown(const Step& step, const Arg& operand, std::uint
   const bool is_strong = std::holds_alternative<ptx::Atomic>(step.op.decoded->effect) || isStrong(*step.op.decoded);
   UnknownAccess access{.event = log(step, writes ? (reads ? EventKind::kAtomic : EventKind::kWrite) : EventKind::kRead, lanes, 0, is_strong),
                        .lanes = lanes, .reads = reads, .writes = writes, .bytes = bytes, .address = address,
-                       .condition = condition_ == terms.constant(1, 1) ? kConcrete : condition_};
+                       .condition = condition_};
   ShapeHasher hasher(run_.data);
   access.shape = hasher(address);
   access.shape = (access.shape * 31) ^ hasher(access.condition);
