@@ -259,10 +259,21 @@ class KeyFinder {
   KeyFinder(std::string_view text, const std::string& file, std::map<std::string, SourcePos>& positions)
       : text_(text), file_(file), positions_(positions) {}
 
-  void find() {
+  /// What was read is the first document that says something; another is a mistake.
+  std::optional<Error> find() {
+    Reading reading{file_, std::nullopt};
     llvm::SourceMgr sources;
+    sources.setDiagHandler(keepFirst, &reading);
     llvm::yaml::Stream stream(llvm::StringRef(text_.data(), text_.size()), sources);
-    for (llvm::yaml::Document& document : stream) add(document.getRoot(), "");
+    bool is_first = true;
+    for (llvm::yaml::Document& document : stream) {
+      llvm::yaml::Node* const root = document.getRoot();
+      if (root == nullptr || llvm::isa<llvm::yaml::NullNode>(root)) continue;
+      if (!is_first) return Error{"a second document; a configuration is one", positionOf(*root)};
+      add(root, "");
+      is_first = false;
+    }
+    return reading.error;
   }
 
  private:
@@ -274,9 +285,13 @@ class KeyFinder {
       if (key == nullptr) continue;
       llvm::SmallString<32> storage;
       const std::string name = prefix + key->getValue(storage).str();
-      positions_[name] = {file_, lineOf(text_, key->getSourceRange().Start), 0};
+      positions_[name] = positionOf(*key);
       add(item.getValue(), name + ".");
     }
+  }
+
+  SourcePos positionOf(const llvm::yaml::Node& node) const {
+    return {file_, std::max(lineOf(text_, node.getSourceRange().Start), 1u), 0};
   }
 
   std::string_view text_;
@@ -328,7 +343,7 @@ Result<Config> parse(std::string_view text, const std::string& file) {
   config.frontend = textOf(content.frontend);
   config.cuda_path = textOf(content.cuda_path);
   for (const Words& word : content.extra_args) config.extra_args.push_back(word.text);
-  KeyFinder(text, file, config.positions).find();
+  if (std::optional<Error> error = KeyFinder(text, file, config.positions).find()) return *error;
   return config;
 }
 

@@ -82,6 +82,14 @@ TEST(Config, ValuesOfTheWrongKind) {
   EXPECT_NE(mistake("just words\n"), "");
 }
 
+TEST(Config, ASecondDocumentIsAMistake) {
+  EXPECT_EQ(mistake("checks: a\n---\n# more\nbudget: {seconds: 3}\n"), "4: a second document; a configuration is one");
+  EXPECT_EQ(mistake("checks: a\n---\n- b\n"), "3: a second document; a configuration is one");
+  EXPECT_THAT(mistake("checks: a\n---\n\"b\n"), HasSubstr("3: "));  // and it need not be YAML
+  for (const char* text : {"checks: a\n...\n", "---\nchecks: a\n", "---\n---\nchecks: a\n", "checks: a\n---\n# nothing\n"})
+    EXPECT_EQ(parsed(text).checks, "a") << text;
+}
+
 // Found by fuzz_config: YAML's scanner gives up on it without a word.
 TEST(Config, BrokenDirectiveHasALine) { EXPECT_EQ(mistake("%YAML(1.2\n---\nchecks: x\n"), "1: is no YAML"); }
 

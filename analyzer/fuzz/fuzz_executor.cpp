@@ -17,8 +17,9 @@ namespace {
 
 using namespace handoff;
 
-constexpr std::uint64_t kMaxSteps = 800, kMaxEvents = 100'000;
-constexpr unsigned kMaxSeconds = 5, kMaxPaths = 3;
+// Small, so that many kernels are tried: a second is for what the counts do not bound.
+constexpr std::uint64_t kMaxSteps = 400, kMaxEvents = 20'000;
+constexpr unsigned kMaxSeconds = 2, kMaxPaths = 3;
 
 /// What a report says, without times.
 std::string digestOf(const diagnose::KernelReport& report) {
@@ -80,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   explore::Options options;
   options.max_seconds = kMaxSeconds;
   options.max_steps = kMaxSteps;
+  options.min_steps_of_warp = kMaxSteps / 8;
   options.max_paths = kMaxPaths;
   options.launches = {kernel.launchText()};
   options.explores_other_launches = options.try_repairs = options.makes_jobs = options.makes_controls = options.makes_pictures = makes_all;
