@@ -149,6 +149,7 @@ class KernelAnalysis {
     const std::size_t limits_before = report_.limits.size();
     const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
                             .deadline = std::min(start_ + std::chrono::seconds(options_.max_seconds), deadline_),
+                            .solver_milliseconds = options_.solver_milliseconds,
                             .cancel = trial_.stops_at_finding ? &enough_ : options_.cancel};
     is_explored_ = tracks_global_ = has_moving_distances_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {

@@ -17,9 +17,9 @@ namespace {
 
 using namespace handoff;
 
-// Small, so that many kernels are tried: a second is for what the counts do not bound.
+// Small, so that many kernels are tried: seconds are for what the counts do not bound.
 constexpr std::uint64_t kMaxSteps = 400, kMaxEvents = 20'000;
-constexpr unsigned kMaxSeconds = 2, kMaxPaths = 3;
+constexpr unsigned kMaxSeconds = 1, kMaxPaths = 3, kSolverMilliseconds = 10;
 
 /// What a report says, without times.
 std::string digestOf(const diagnose::KernelReport& report) {
@@ -83,6 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.max_steps = kMaxSteps;
   options.min_steps_of_warp = kMaxSteps / 8;
   options.max_paths = kMaxPaths;
+  options.solver_milliseconds = kSolverMilliseconds;
   options.launches = {kernel.launchText()};
   options.explores_other_launches = options.try_repairs = options.makes_jobs = options.makes_controls = options.makes_pictures = makes_all;
   const auto one = explore::analyze(unit, options), two = explore::analyze(unit, options);
