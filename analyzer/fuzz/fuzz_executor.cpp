@@ -18,7 +18,7 @@ namespace {
 using namespace handoff;
 
 // Small, so that many kernels are tried: seconds are for what the counts do not bound.
-constexpr std::uint64_t kMaxSteps = 400, kMaxEvents = 20'000;
+constexpr std::uint64_t kMaxSteps = 400, kMaxEvents = 4'000;
 constexpr unsigned kMaxSeconds = 1, kMaxPaths = 3, kSolverMilliseconds = 10;
 
 /// What a report says, without times.
@@ -85,7 +85,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.max_paths = kMaxPaths;
   options.solver_milliseconds = kSolverMilliseconds;
   options.launches = {kernel.launchText()};
-  options.explores_other_launches = options.try_repairs = options.makes_jobs = options.makes_controls = options.makes_pictures = makes_all;
+  options.explores_other_launches = options.try_repairs = options.makes_jobs = options.makes_controls = makes_all;
+  options.makes_pictures = data[0] == 255;  // each is a run with a budget of its own
   const auto one = explore::analyze(unit, options), two = explore::analyze(unit, options);
   require(one.size() == 1 && two.size() == 1, "one kernel, one report", kernel);
   if (one[0].is_cut_short || two[0].is_cut_short) return 0;
