@@ -30,7 +30,7 @@ struct ConfiguredTensorMap {
 struct Options {
   unsigned max_seconds = 60;                 ///< processor time per kernel
   std::uint64_t max_steps = 2'000'000;       ///< executed warp instructions per run; of large blocks more:
-  std::uint64_t min_steps_of_warp = 40'000;   ///< at least these for each warp
+  std::uint64_t min_steps_of_warp = 40'000;  ///< at least these for each warp
   std::string kernel_filter;                 ///< only kernels whose name contains this; empty: all
   /// Launches to run instead of those of the unit: "block=128 grid=16x2 smem=49152 K=64".
   std::vector<std::string> launches;

@@ -230,8 +230,8 @@ TEST_F(ProjectCli, ConfigurationIsShownAndJudged) {
   write("dumped.yaml", dumped.out);
   EXPECT_THAT(dumped.out,
               AllOf(HasSubstr("sm_80"), HasSubstr("-hang"), HasSubstr("-DA"), HasSubstr("seconds:")));
-  EXPECT_EQ(run("check --dump-config --config-file=dumped.yaml k.cu").exit_code, 0)
-      << "what is dumped can be read";
+  EXPECT_EQ(run("check --dump-config --config-file=dumped.yaml k.cu").out, dumped.out)
+      << "what is dumped can be read, and says the same";
   const CommandResult explained = run("check --explain-config --time-limit=9 k.cu");
   EXPECT_THAT(explained.out, AllOf(HasSubstr("arch: sm_80\n  from "), HasSubstr(".handoff.yaml:2"),
                                    HasSubstr("budget.seconds: 9\n  from the command line (--time-limit)"),
