@@ -241,6 +241,10 @@ TEST_F(ProjectCli, ConfigurationIsShownAndJudged) {
   const CommandResult wrong = run("check --verify-config k.cu");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr(".handoff.yaml:1:1: error: unknown key 'cheks'; did you mean 'checks'?"));
+  write(".handoff.yaml", "arch: turing\nsuppressions:\n  - {rule: hangs, reason: none}\n  - {rule: wait, reason: none}\n");
+  EXPECT_THAT(run("check --verify-config k.cu").err,
+              AllOf(HasSubstr(".handoff.yaml:1: error: arch: 'turing' is no target"), HasSubstr(".handoff.yaml:3: error: "),
+                    HasSubstr(".handoff.yaml:4: error: ")));
   write(".handoff.yaml", "\nchecks: \"-hangs\"\n");
   EXPECT_THAT(run("check k.cu").err,
               AllOf(HasSubstr(".handoff.yaml:2"), HasSubstr("no check matches 'hangs'")));
