@@ -83,7 +83,8 @@ TEST(Config, ValuesOfTheWrongKind) {
 }
 
 TEST(Config, ASecondDocumentIsAMistake) {
-  EXPECT_EQ(mistake("checks: a\n---\n# more\nbudget: {seconds: 3}\n"), "4: a second document; a configuration is one");
+  EXPECT_EQ(mistake("checks: a\n---\n# more\nbudget: {seconds: 3}\n"),
+            "4: a second document; a configuration is one");
   EXPECT_EQ(mistake("checks: a\n---\n- b\n"), "3: a second document; a configuration is one");
   EXPECT_THAT(mistake("checks: a\n---\n\"b\n"), HasSubstr("3: "));  // and it need not be YAML
   for (const char* text : {"checks: a\n...\n", "---\nchecks: a\n", "---\n---\nchecks: a\n", "checks: a\n---\n# nothing\n"})

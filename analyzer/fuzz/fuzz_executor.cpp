@@ -76,7 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const test::Ran first = test::runModule(kernel.text(), kernel.setup);
   if (runs_twice)
-    require(digestOf(first.outcome) == digestOf(test::runModule(kernel.text(), kernel.setup).outcome), "two runs differ", kernel);
+    require(digestOf(first.outcome) == digestOf(test::runModule(kernel.text(), kernel.setup).outcome), "two runs differ",
+            kernel);
   require(first.outcome.steps <= kMaxSteps + kMaxSteps / 2 || first.outcome.was_stopped, "over the budget", kernel);
   first.diagnoses();
 

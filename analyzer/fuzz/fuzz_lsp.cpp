@@ -43,10 +43,14 @@ class Client {
   }
 
   std::size_t pieces() const { return pieces_.size(); }
-  std::FILE* open() { return fopencookie(this, "r", {.read = read, .write = nullptr, .seek = nullptr, .close = nullptr}); }
+  std::FILE* open() {
+    return fopencookie(this, "r", {.read = read, .write = nullptr, .seek = nullptr, .close = nullptr});
+  }
 
  private:
-  static ssize_t read(void* cookie, char* to, std::size_t size) { return static_cast<Client*>(cookie)->readNext(to, size); }
+  static ssize_t read(void* cookie, char* to, std::size_t size) {
+    return static_cast<Client*>(cookie)->readNext(to, size);
+  }
 
   ssize_t readNext(char* to, std::size_t size) {
     if (next_ > 0 && at_ == 0 && pieces_[next_ - 1].find("/did") != std::string::npos)
