@@ -136,7 +136,10 @@ std::string setJobs(CheckOptions& options, std::string_view value) {
 }
 
 std::string addChecks(CheckOptions& options, std::string_view value) {
-  options.checks += "," + std::string(value);
+  // A list that begins with everything, or with nothing, says all of it: what --dump-config prints does.
+  const std::string_view first = value.substr(0, value.find(','));
+  if (first == "*" || first == "-*") options.checks.clear();
+  options.checks += (options.checks.empty() ? "" : ",") + std::string(value);
   return checkRuleGlobs(value);
 }
 

@@ -78,6 +78,8 @@ TEST(Options, CudaPathNoneMeansNoToolkit) {
 
 TEST(Options, ChecksAreAppendedToTheDefault) {
   EXPECT_EQ(parse({"--checks=-hang"})->checks, "*,-perf-*,-hang");
+  EXPECT_EQ(parse({"--checks=*,-perf-*,-hang"})->checks, "*,-perf-*,-hang");
+  EXPECT_EQ(parse({"--checks=hang", "--checks=-*,missing-*"})->checks, "-*,missing-*");
 }
 
 TEST(Options, HelpNamesEveryOption) {

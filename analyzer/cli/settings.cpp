@@ -78,23 +78,39 @@ bool isGiven(const CheckOptions& options, std::string_view option) {
   });
 }
 
-}  // namespace
-
-Result<CheckOptions> mergedOptions(const CheckOptions& options, const config::Config& config) {
-  CheckOptions below;
+/// Sets what the configuration says; its mistakes.
+std::vector<Error> apply(const config::Config& config, CheckOptions& options) {
+  std::vector<Error> mistakes;
   for (const Key& key : kKeys) {
     const std::optional<std::string> value = key.get(config);
     if (!value) continue;
-    const std::string wrong = optionCalled(key.option).set(below, *value);
-    if (!wrong.empty()) return Error{std::string(key.name) + ": " + wrong, positionOf(config, key.name)};
+    const std::string wrong = optionCalled(key.option).set(options, *value);
+    if (!wrong.empty()) mistakes.push_back({std::string(key.name) + ": " + wrong, positionOf(config, key.name)});
   }
   if (!config.extra_args.empty()) {
     Result<std::vector<std::string>> args = extraArgs(config);
-    if (!args) return args.error();
-    below.frontend.extra_args = std::move(*args);
+    if (args)
+      options.frontend.extra_args = std::move(*args);
+    else
+      mistakes.push_back(args.error());
   }
   for (const config::Suppression& item : config.suppressions)
-    if (const std::optional<Error> mistake = mistakeIn(item)) return *mistake;
+    if (std::optional<Error> mistake = mistakeIn(item)) mistakes.push_back(std::move(*mistake));
+  return mistakes;
+}
+
+}  // namespace
+
+std::vector<Error> mistakesOf(const std::string& path) {
+  const Result<config::Config> config = config::load(path);
+  if (!config) return {config.error()};
+  CheckOptions options;
+  return apply(*config, options);
+}
+
+Result<CheckOptions> mergedOptions(const CheckOptions& options, const config::Config& config) {
+  CheckOptions below;
+  if (const std::vector<Error> mistakes = apply(config, below); !mistakes.empty()) return mistakes.front();
   const std::vector<std::string_view> arguments(options.arguments.begin(), options.arguments.end());
   return parseCheckOptions(arguments, options.command, below);
 }

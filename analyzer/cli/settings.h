@@ -21,6 +21,9 @@ namespace handoff::cli {
 /// configuration is none of its option, with its line.
 Result<CheckOptions> mergedOptions(const CheckOptions& options, const config::Config& config);
 
+/// What is wrong in a file: all values that are none of their option, or the first of what is no configuration.
+std::vector<Error> mistakesOf(const std::string& path);
+
 /// For a configuration that mergedOptions takes; of another one, only the launches and suppressions count.
 project::Settings settingsFor(const CheckOptions& options, const config::Config& config);
 

@@ -20,11 +20,9 @@ ExitCode verify(const std::vector<std::string>& files, const CheckOptions& optio
     const std::string path =
         options.config_file.empty() ? config::findFor(file).value_or("") : options.config_file;
     if (!known.insert(path).second || path.empty()) continue;
-    const auto one = Configurations::forFiles({file}, options);
-    if (!one)
-      code = fail(one.error());
-    else if (!options.is_quiet)
-      std::cout << path << ": right\n";
+    const std::vector<Error> mistakes = mistakesOf(path);
+    for (const Error& mistake : mistakes) code = fail(mistake);
+    if (mistakes.empty() && !options.is_quiet) std::cout << path << ": right\n";
   }
   return code;
 }

@@ -3,6 +3,7 @@
 #include "analyzer/config/config.h"
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/YAMLParser.h>
@@ -78,6 +79,21 @@ constexpr std::string_view kAllKeys[] = {"checks",    "warnings-as-errors",
                                          "reason",    "seconds",
                                          "paths",     "memory"};
 
+constexpr llvm::StringLiteral kNoText = "expected text: UTF-8 without control characters";
+
+/// Where the first byte is that is no text; npos: nowhere. Escapes of YAML make such bytes, too.
+std::size_t findNoText(llvm::StringRef text) {
+  const std::size_t control = text.find_if([](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte == 0x7f || (byte < 0x20 && c != '\t' && c != '\n' && c != '\r');
+  });
+  std::size_t invalid = llvm::StringRef::npos;
+  if (llvm::json::isUTF8(text, &invalid)) return control;
+  return std::min(control, invalid);
+}
+
+bool isText(llvm::StringRef text) { return findNoText(text) == llvm::StringRef::npos; }
+
 }  // namespace
 }  // namespace handoff::config
 
@@ -95,6 +111,7 @@ struct ScalarTraits<LaunchValue> {
   static void output(const LaunchValue& value, void*, raw_ostream& out) { out << value.text; }
   static StringRef input(StringRef text, void* context, LaunchValue& value) {
     value.text = text.str();
+    if (!isText(text)) return kNoText;
     const auto launch = handoff::parseLaunchText(value.text, handoff::Block::kNeeded);
     if (launch) return {};
     std::string& message = *static_cast<std::string*>(context);  // must outlive the call
@@ -120,6 +137,7 @@ struct ScalarTraits<Glob> {
   static void output(const Glob& value, void*, raw_ostream& out) { out << value.text; }
   static StringRef input(StringRef text, void*, Glob& value) {
     value.text = text.str();
+    if (!isText(text)) return kNoText;
     return value.text.empty() ? "expected the name of a kernel, where * stands for any text" : StringRef();
   }
   static QuotingType mustQuote(StringRef) { return QuotingType::Double; }
@@ -130,6 +148,7 @@ struct ScalarTraits<Words> {
   static void output(const Words& value, void*, raw_ostream& out) { out << value.text; }
   static StringRef input(StringRef text, void*, Words& value) {
     value.text = text.trim().str();
+    if (!isText(text)) return kNoText;
     return value.text.empty() ? "expected a text that is not empty" : StringRef();
   }
   static QuotingType mustQuote(StringRef) { return QuotingType::Double; }
@@ -230,7 +249,7 @@ void keepFirst(const llvm::SMDiagnostic& diagnostic, void* context) {
   if (reading.error || diagnostic.getKind() != llvm::SourceMgr::DK_Error) return;
   const int line = diagnostic.getLineNo(), column = diagnostic.getColumnNo();
   reading.error = Error{withSuggestion(diagnostic.getMessage()),
-                        {reading.file, line > 0 ? static_cast<std::uint32_t>(line) : 0,
+                        {reading.file, static_cast<std::uint32_t>(std::max(line, 1)),  // some name no place
                          column >= 0 ? static_cast<std::uint32_t>(column) + 1 : 0}};
 }
 
@@ -259,10 +278,21 @@ class KeyFinder {
   KeyFinder(std::string_view text, const std::string& file, std::map<std::string, SourcePos>& positions)
       : text_(text), file_(file), positions_(positions) {}
 
-  void find() {
+  /// What was read is the first document that says something; another is a mistake.
+  std::optional<Error> find() {
+    Reading reading{file_, std::nullopt};
     llvm::SourceMgr sources;
+    sources.setDiagHandler(keepFirst, &reading);
     llvm::yaml::Stream stream(llvm::StringRef(text_.data(), text_.size()), sources);
-    for (llvm::yaml::Document& document : stream) add(document.getRoot(), "");
+    bool is_first = true;
+    for (llvm::yaml::Document& document : stream) {
+      llvm::yaml::Node* const root = document.getRoot();
+      if (root == nullptr || llvm::isa<llvm::yaml::NullNode>(root)) continue;
+      if (!is_first) return Error{"a second document; a configuration is one", positionOf(*root)};
+      add(root, "");
+      is_first = false;
+    }
+    return reading.error;
   }
 
  private:
@@ -274,9 +304,13 @@ class KeyFinder {
       if (key == nullptr) continue;
       llvm::SmallString<32> storage;
       const std::string name = prefix + key->getValue(storage).str();
-      positions_[name] = {file_, lineOf(text_, key->getSourceRange().Start), 0};
+      positions_[name] = positionOf(*key);
       add(item.getValue(), name + ".");
     }
+  }
+
+  SourcePos positionOf(const llvm::yaml::Node& node) const {
+    return {file_, std::max(lineOf(text_, node.getSourceRange().Start), 1u), 0};
   }
 
   std::string_view text_;
@@ -301,6 +335,8 @@ Result<Config> parse(std::string_view text, const std::string& file) {
   Config config;
   config.path = file;
   if (isEmpty(text)) return config;
+  if (const std::size_t at = findNoText(text); at != llvm::StringRef::npos)
+    return Error{std::string(kNoText), {file, lineOf(text, llvm::SMLoc::getFromPointer(text.data() + at)), 0}};
   Reading reading{file, std::nullopt};
   std::string message;
   FileContent content;
@@ -328,7 +364,7 @@ Result<Config> parse(std::string_view text, const std::string& file) {
   config.frontend = textOf(content.frontend);
   config.cuda_path = textOf(content.cuda_path);
   for (const Words& word : content.extra_args) config.extra_args.push_back(word.text);
-  KeyFinder(text, file, config.positions).find();
+  if (std::optional<Error> error = KeyFinder(text, file, config.positions).find()) return *error;
   return config;
 }
 

@@ -82,6 +82,28 @@ TEST(Config, ValuesOfTheWrongKind) {
   EXPECT_NE(mistake("just words\n"), "");
 }
 
+TEST(Config, ASecondDocumentIsAMistake) {
+  EXPECT_EQ(mistake("checks: a\n---\n# more\nbudget: {seconds: 3}\n"),
+            "4: a second document; a configuration is one");
+  EXPECT_EQ(mistake("checks: a\n---\n- b\n"), "3: a second document; a configuration is one");
+  EXPECT_THAT(mistake("checks: a\n---\n\"b\n"), HasSubstr("3: "));  // and it need not be YAML
+  for (const char* text : {"checks: a\n...\n", "---\nchecks: a\n", "---\n---\nchecks: a\n", "checks: a\n---\n# nothing\n"})
+    EXPECT_EQ(parsed(text).checks, "a") << text;
+}
+
+// Found by fuzz_config: what is no text was read, and written as something else.
+TEST(Config, WhatIsNoTextIsAMistake) {
+  using namespace std::string_literals;
+  const std::string no_text = ": expected text: UTF-8 without control characters";
+  EXPECT_EQ(mistake("checks: a\nlaunches:\n  - {kernel: k, launch: \"block=1 x\xc8\xc7K=3\"}\n"), "3" + no_text);
+  EXPECT_EQ(mistake("checks: a\n# \xff\n"), "2" + no_text);
+  EXPECT_EQ(mistake("checks: \"a\0b\"\n"s), "1" + no_text);
+  EXPECT_EQ(mistake("checks: \"a\\0b\"\n"), "1" + no_text);
+  EXPECT_EQ(mistake("launches:\n  - kernel: k\n    launch: \"block=1 \\ud800=3\"\n"), "3" + no_text);
+  EXPECT_EQ(mistake("launches:\n  - {kernel: \"\\b\", launch: block=1}\n"), "2" + no_text);
+  EXPECT_EQ(parsed("checks: \"\u00e4\\n\\t\\u00e4\"\n").checks, "\u00e4\n\t\u00e4");
+}
+
 // Found by fuzz_config: YAML's scanner gives up on it without a word.
 TEST(Config, BrokenDirectiveHasALine) { EXPECT_EQ(mistake("%YAML(1.2\n---\nchecks: x\n"), "1: is no YAML"); }
 

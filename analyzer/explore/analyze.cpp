@@ -62,7 +62,6 @@ SourcePos positionOf(const machine::Program& program, const std::string& unit_fi
 
 /// For launches that the unit does not have: as long as its own took, within these.
 constexpr std::chrono::seconds kMinAside(2), kMaxAside(10);
-constexpr std::uint64_t kMinStepsOfWarp = 40'000;  ///< however many warps there are
 constexpr std::uint64_t kShortShare = 8;           ///< of the steps, before other launches are tried
 constexpr unsigned kMaxMixedPaths = 16;            ///< on which threads are made to differ where data decide
 
@@ -150,6 +149,7 @@ class KernelAnalysis {
     const std::size_t limits_before = report_.limits.size();
     const PathBudget budget{.max_paths = options_.max_paths, .max_memory_mb = options_.max_memory_mb,
                             .deadline = std::min(start_ + std::chrono::seconds(options_.max_seconds), deadline_),
+                            .solver_milliseconds = options_.solver_milliseconds,
                             .cancel = trial_.stops_at_finding ? &enough_ : options_.cancel};
     is_explored_ = tracks_global_ = has_moving_distances_ = false;
     const auto run = [&](const Scenario& one, machine::PathLog& log) {
@@ -207,7 +207,7 @@ class KernelAnalysis {
   machine::RunOptions runOptions(const machine::Program& program, const machine::Launch& launch) {
     machine::RunOptions options;
     // Without asynchronous copies only plain barriers are at stake; a short run says most of it.
-    const std::uint64_t steps = std::max(options_.max_steps, kMinStepsOfWarp * launch.warps() * launch.clusterSize());
+    const std::uint64_t steps = std::max(options_.max_steps, options_.min_steps_of_warp * launch.warps() * launch.clusterSize());
     options.max_steps = (program.has_async_copies ? steps : steps / 5) / (is_short_ ? kShortShare : 1);
     options.max_seconds = std::max(0.1, options_.max_seconds - secondsSince(start_));
     options.questions = &questions_;

@@ -29,7 +29,8 @@ struct ConfiguredTensorMap {
 
 struct Options {
   unsigned max_seconds = 60;                 ///< processor time per kernel
-  std::uint64_t max_steps = 2'000'000;       ///< executed warp instructions per run; of large blocks more
+  std::uint64_t max_steps = 2'000'000;       ///< executed warp instructions per run; of large blocks more:
+  std::uint64_t min_steps_of_warp = 40'000;  ///< at least these for each warp
   std::string kernel_filter;                 ///< only kernels whose name contains this; empty: all
   /// Launches to run instead of those of the unit: "block=128 grid=16x2 smem=49152 K=64".
   std::vector<std::string> launches;
@@ -44,6 +45,7 @@ struct Options {
   bool makes_jobs = false;                   ///< fill in Finding::job
   bool makes_controls = false;               ///< and KernelReport::control_job
   bool makes_pictures = false;               ///< fill in Finding::picture and KernelReport::picture
+  unsigned solver_milliseconds = 1000;       ///< for each question; without an answer a kernel is bounded
   unsigned max_memory_mb = 2048;             ///< of the whole process, when the next path is about to start
   const CancelToken* cancel = nullptr;       ///< null: never. A kernel that was cancelled is bounded
 };

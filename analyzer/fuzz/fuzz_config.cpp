@@ -23,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   HANDOFF_CHECK(config::toYaml(*again) == text);
   HANDOFF_CHECK(again->launches.size() == config->launches.size());
   HANDOFF_CHECK(again->tensor_maps.size() == config->tensor_maps.size());
+  HANDOFF_CHECK(again->tensor_maps.size() == config->tensor_maps.size());
   HANDOFF_CHECK(again->suppressions.size() == config->suppressions.size());
   return 0;
 }

@@ -188,7 +188,7 @@ constexpr const char* kSpecials[] = {"%tid.x",   "%tid.y",  "%ntid.x",  "%ctaid.
                                      "%cluster_nctarank"};
 constexpr const char* kNumbers[] = {"0", "1", "2", "3", "4", "7", "16", "31", "32", "33", "64", "128", "1024",
                                     "0x7fffffff", "0x80000000", "-1", "-16", "65536"};
-constexpr const char* kBytes[] = {"16", "32", "64", "128", "512", "1024", "0", "8", "24", "16384", "1048576", "-16"};
+constexpr const char* kBytes[] = {"16", "32", "64", "128", "512", "1024", "0", "8", "24", "2048", "1048576", "-16"};
 constexpr const char* kMasks[] = {"-1", "0xffffffff", "0xffff", "1", "0", "0x80000001"};
 constexpr const char* kComparisons[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 constexpr const char* kThreadCounts[] = {"32", "64", "96", "128", "0", "1", "256", "1056"};

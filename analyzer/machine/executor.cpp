@@ -20,7 +20,14 @@ namespace {
 /// Warp instructions that one warp may run before the others get a turn: long enough to be cheap, short enough that a
 /// spin on a flag does not eat the budget.
 constexpr std::uint64_t kQuantum = 2'000;
-constexpr std::uint64_t kStepsPerTimeCheck = 16'384;
+constexpr std::uint64_t kStepsPerTimeCheck = 256;  ///< the clock of a thread is a call of the system
+
+/// One step of these touches as many bytes, for each of its lanes, as thousands of others.
+bool isBulk(const Op& op) {
+  const ptx::Effect& effect = op.decoded->effect;
+  return std::holds_alternative<ptx::BulkCopy>(effect) || std::holds_alternative<ptx::TensorCopy>(effect) ||
+         std::holds_alternative<ptx::StoreBulk>(effect);
+}
 
 }  // namespace
 
@@ -124,16 +131,17 @@ void Executor::runFragment(Warp& warp, std::size_t& f, std::uint64_t& quantum) {
     }
     const std::size_t count = warp.fragments.size();
     const LaneMask lanes = fragment.lanes;
+    const bool is_bulk = isBulk(program_.ops[fragment.pc]);
     execute(warp, f);
     --quantum;
-    if (isOverBudget() || has_left_turn_) return;
+    if (isOverBudget(is_bulk) || has_left_turn_) return;
     const bool moved = warp.fragments.size() != count || f >= warp.fragments.size() || warp.fragments[f].lanes != lanes;
     if (moved || warp.fragments[f].state != Fragment::State::kReady) break;
   }
   f = 0;
 }
 
-bool Executor::isOverBudget() {
+bool Executor::isOverBudget(bool is_slow) {
   std::string budget;
   // A run that only weighs tensor maps needs a few turns of every ring.
   if (box_finder_.isGathering() && outcome_.steps > options_.max_steps / 8) {
@@ -142,7 +150,7 @@ bool Executor::isOverBudget() {
   }
   if (outcome_.steps > options_.max_steps) budget = std::to_string(options_.max_steps) + " warp instructions";
   if (outcome_.log.end() > options_.max_events) budget = std::to_string(options_.max_events) + " protocol events";
-  if (outcome_.steps % kStepsPerTimeCheck == 0 && ThreadClock::now() > deadline_) {
+  if ((is_slow || outcome_.steps % kStepsPerTimeCheck == 0) && ThreadClock::now() > deadline_) {
     budget = std::to_string(static_cast<unsigned>(options_.max_seconds)) + " seconds";
   }
   if (budget.empty()) return false;

@@ -91,7 +91,7 @@ class Executor : private Core {
   void reportStuck();
   void reportLeaks();
   Stuck stuckAt(const Warp& warp, const Fragment& fragment) const;
-  bool isOverBudget();
+  bool isOverBudget(bool is_slow = false);  ///< after a step that may take long, the time is looked at, too
   void meetBoundary();
   std::uint64_t dataShape(Warp& warp, Slot slot, ShapeHasher& shapes);
   void applyClosure(const Closure& closure, const Boundary& boundary, const std::vector<PathLog::Register>& live);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that ask for more than any GPU has: little memory, and a reason.
+// Programs that ask for more than any GPU has, or for more time than is left: little of both, and a reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <chrono>
+
 #include "analyzer/machine/program.h"
 #include "analyzer/ptx/parser.h"
+#include "analyzer/support/thread_clock.h"
 #include "analyzer/test_support/async_kernel.h"
 
 namespace handoff::machine {
@@ -52,6 +55,17 @@ TEST(Limits, BulkCopiesOfFourGigabytes) {
     EXPECT_THAT(test::limitsOf(ran), Contains(HasSubstr("outside of what the launch gives"))) << copy;
   }
   EXPECT_LT(peakInMiB(), 1024);
+}
+
+// Found by fuzz_executor: the time was looked at every 16384 instructions, however long each of them took.
+TEST(Limits, TimeOfHeavyInstructions) {
+  const std::string statements = "AGAIN:\ncp.async.bulk.global.shared::cta.bulk_group [%out], [tile], 16384;\nbra.uni AGAIN;\n";
+  test::Setup setup;
+  setup.options.max_seconds = 0.2;
+  const ThreadClock::time_point before = ThreadClock::now();
+  const test::Ran ran = test::run(statements, setup);
+  EXPECT_LT(ThreadClock::now() - before, std::chrono::seconds(10));
+  EXPECT_THAT(test::limitsOf(ran), Contains(HasSubstr("the run was stopped after")));
 }
 
 TEST(Limits, CallsThatDouble) {

@@ -230,8 +230,8 @@ TEST_F(ProjectCli, ConfigurationIsShownAndJudged) {
   write("dumped.yaml", dumped.out);
   EXPECT_THAT(dumped.out,
               AllOf(HasSubstr("sm_80"), HasSubstr("-hang"), HasSubstr("-DA"), HasSubstr("seconds:")));
-  EXPECT_EQ(run("check --dump-config --config-file=dumped.yaml k.cu").exit_code, 0)
-      << "what is dumped can be read";
+  EXPECT_EQ(run("check --dump-config --config-file=dumped.yaml k.cu").out, dumped.out)
+      << "what is dumped can be read, and says the same";
   const CommandResult explained = run("check --explain-config --time-limit=9 k.cu");
   EXPECT_THAT(explained.out, AllOf(HasSubstr("arch: sm_80\n  from "), HasSubstr(".handoff.yaml:2"),
                                    HasSubstr("budget.seconds: 9\n  from the command line (--time-limit)"),
@@ -241,6 +241,10 @@ TEST_F(ProjectCli, ConfigurationIsShownAndJudged) {
   const CommandResult wrong = run("check --verify-config k.cu");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr(".handoff.yaml:1:1: error: unknown key 'cheks'; did you mean 'checks'?"));
+  write(".handoff.yaml", "arch: turing\nsuppressions:\n  - {rule: hangs, reason: none}\n  - {rule: wait, reason: none}\n");
+  EXPECT_THAT(run("check --verify-config k.cu").err,
+              AllOf(HasSubstr(".handoff.yaml:1: error: arch: 'turing' is no target"), HasSubstr(".handoff.yaml:3: error: "),
+                    HasSubstr(".handoff.yaml:4: error: ")));
   write(".handoff.yaml", "\nchecks: \"-hangs\"\n");
   EXPECT_THAT(run("check k.cu").err,
               AllOf(HasSubstr(".handoff.yaml:2"), HasSubstr("no check matches 'hangs'")));
