@@ -132,15 +132,14 @@ class KernelAnalysis {
     const auto before = ThreadClock::now();
     is_short_ = isFixed(scenario) && options_.explores_other_launches;
     explorePaths(program, scenario);
-    if (is_short_ && was_stopped_) {  // a proof for all values, of few turns of each loop, makes the long run needless
-      is_short_ = was_stopped_ = false;
+    if (std::exchange(is_short_, false) && was_stopped_) {  // a proof for all values, of few turns of each loop, makes the long run needless
+      was_stopped_ = false;
       if (exploreOtherLaunches(program, scenario, kMaxAside)) return;
       report_.limits = own_assumptions_;
       report_.holds_for = earlier_quantities_;
       explorePaths(program, scenario);
       if (!was_stopped_) return;
     }
-    is_short_ = false;
     exploreOtherLaunches(program, scenario, std::clamp<ThreadClock::duration>(ThreadClock::now() - before, kMinAside, kMaxAside));
   }
 

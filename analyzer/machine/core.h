@@ -28,6 +28,16 @@ class Core {
     OpIndex index;
     LaneMask lanes;         ///< whose guard holds
   };
+  /// The part of an access whose lanes' addresses lie in one space.
+  struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
+  /// A word in global memory as an input: its value, and its symbol if there is one.
+  struct InputWord { std::uint64_t value = 0; symbolic::TermId symbol = symbolic::kConcrete; };
+  /// An mbarrier object named by an address, and whose it is.
+  struct Named {
+    Cta* cta = nullptr;
+    std::uint64_t address = 0;   ///< within the CTA
+    bool is_remote = false;      ///< the executing thread belongs to another CTA
+  };
 
  protected:
   Core(const Program& program, const Launch& launch, const RunOptions& options);

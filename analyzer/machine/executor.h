@@ -114,12 +114,9 @@ class Executor : private Core {
   void runSide(Warp& warp, OpIndex start, OpIndex end, OpIndex loop, LaneMask lanes);
 
   // --- memory (transfer/memory.cpp) ---
-  struct Resolved { ptx::Space space = ptx::Space::kGlobal; Lanes address; LaneMask lanes = 0; };
   /// Splits an access by the space its lanes' addresses lie in (generic addresses may differ by lane).
   std::vector<Resolved> resolve(const Step& step, const Arg& operand, ptx::Space space);
   bool loadInput(const Step& step);
-  /// A word in global memory as an input: its value, and its symbol if there is one.
-  struct InputWord { std::uint64_t value = 0; symbolic::TermId symbol = symbolic::kConcrete; };
   std::optional<InputWord> inputWord(const Step& step, std::uint64_t address, symbolic::TermId term, std::uint32_t bytes);
   void noteDistance(const Step& step, const Arg& operand, LaneMask lanes);
   void noteUnknownGlobal(const Step& step, const Arg& operand, bool is_copy_source) {
@@ -160,12 +157,6 @@ class Executor : private Core {
                     const Lanes& sources, const Lanes* source_sizes, LaneMask ignored);
 
   // --- mbarriers (transfer/mbarrier.cpp, mbarrier_wait.cpp, transactions.cpp) ---
-  /// An mbarrier object named by an address, and whose it is.
-  struct Named {
-    Cta* cta = nullptr;
-    std::uint64_t address = 0;   ///< within the CTA
-    bool is_remote = false;      ///< the executing thread belongs to another CTA
-  };
   std::uint64_t reported(const Named& named) const { return reportedAddress(*named.cta, named.address); }
   std::optional<Named> nameMbarrier(const Step& step, std::uint64_t address, LaneMask lanes);
   MbarrierObject* mbarrierAt(const Step& step, const Named& named, LaneMask lanes);
