@@ -138,14 +138,14 @@ void RaceChecker::checkUnknownLane(Cta& cta, const UnknownAccess& access, unsign
     const auto hit = std::find_if(group.pairs.begin(), group.pairs.end(), touched);
     if (hit == group.pairs.end()) continue;
     // It meets one of these accesses wherever the data lead it.
-    const bool is_certain = access.condition == symbolic::kConcrete &&
-                            run_.questions().meets(run_.data, access.question(lane), othersThan(group.starts)).answer == DataQuestions::Answer::kNo;
-    if (!is_certain) {
-      reportPossible(hit->second, answer);
+    const auto mayMeetOthers = [&] { return run_.questions().meets(run_.data, access.question(lane), othersThan(group.starts)).answer; };
+    const Candidate& pair = hit->second;
+    if (access.condition != symbolic::kConcrete || mayMeetOthers() != DataQuestions::Answer::kNo) {
+      reportPossible(pair, answer);
       continue;
     }
     const std::size_t before = run_.outcome.conflicts.size();
-    report(hit->second.first, hit->second.second, hit->second.cell, hit->second.reader_is_first, hit->second.is_unfenced);
+    report(pair.first, pair.second, pair.cell, pair.reader_is_first, pair.is_unfenced);
     if (run_.outcome.conflicts.size() == before) continue;
     for (const auto& [symbol, word] : answer.values) run_.outcome.conflicts.back().data.push_back({run_.data.originOf(symbol).instr, word});
   }
