@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how the analyzer's time and memory grow with a kernel, and draws it: docs/performance/*.svg, growth.json.
+"""Measures how the analyzer's time and memory grow with a kernel, and draws it: docs/performance/*.svg, growth.json, and
+the table of docs/performance.md.
 
     tools/growth.py build/dev/bin/handoff             # minutes
     tools/growth.py --only=threads HANDOFF            # one curve, printed
@@ -21,6 +22,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "docs/performance"
+PAGE = ROOT / "docs/performance.md"
+MARKS = ("<!-- tools/growth.py: begin -->", "<!-- tools/growth.py: end -->")
 
 RING = """
 #include "handoff/ptx/address.h"
@@ -171,6 +174,19 @@ def draw(name, points):
     return "\n".join(parts) + "\n</svg>\n"
 
 
+def write_table(curves):
+    lines = []
+    for name, points in curves.items():
+        cells = [[str(p["at"]), f"{p['seconds']:.2f}", str(p["mib"]), p["verdict"]] for p in points]
+        heads = [CURVES[name][0], "seconds", "MiB", "verdict"]
+        lines += ["| " + head + " | " + " | ".join(column) + " |" for head, column in zip(heads, zip(*cells))]
+        lines.insert(len(lines) - 3, "|" + " --- |" * (len(points) + 1))
+        lines.append("")
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = (text.index(mark) for mark in MARKS)
+    PAGE.write_text(text[:begin + len(MARKS[0])] + "\n\n" + "\n".join(lines) + "\n" + text[end:], encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("handoff")
@@ -187,6 +203,7 @@ def main():
     (OUT / "growth.json").write_text(json.dumps(curves, indent=1) + "\n")
     for name, points in curves.items():
         (OUT / f"{name}.svg").write_text(draw(name, points))
+    write_table(curves)
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def check(case, handoff, prelude, seconds):
         out["error"] = type(error).__name__
         return out
     for file in report["files"]:
-        out["error"] = file["error"] or out["error"]
+        out["error"] = file["error"]["message"] if file["error"] else out["error"]
         for kernel in file["kernels"]:
             out["verdicts"].append(kernel["verdict"])
             out["seconds"] += kernel.get("seconds", 0.0)

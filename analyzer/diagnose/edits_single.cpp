@@ -60,8 +60,7 @@ class SingleEditor {
         break;
       case Misuse::Kind::kDivergentBarrier:
       case Misuse::Kind::kSplitWarpgroup: divergent(at); break;
-      case Misuse::Kind::kAmbiguousGeneration:
-      case Misuse::Kind::kDoubleArrival: build_.synchronize(build_.spotsBetween(at, at), false, false); break;
+      case Misuse::Kind::kAmbiguousGeneration: build_.synchronize(build_.spotsBetween(at, at), false, false); break;
       case Misuse::Kind::kDoubleClusterArrive:
         build_.add({EditBuilder::ofKind(Change::Kind::kDelete, at)}, "remove this arrival at the cluster barrier");
         break;

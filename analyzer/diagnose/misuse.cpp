@@ -99,11 +99,6 @@ class MisuseReporter {
         finding.message = thread() + " arrives at barrier " + number(misuse_.value) +
                           " without knowing its previous round to be over: the arrival may count for that one";
         break;
-      case Misuse::Kind::kDoubleArrival:
-        finding.rule = "phase-race";
-        finding.message = thread() + " arrives at barrier " + number(misuse_.value) +
-                          " more often in one round of it than other threads do: which round an arrival counts for goes by who comes first";
-        break;
       case Misuse::Kind::kUninitializedBarrier:
         finding.rule = "uninitialized-barrier";
         finding.message = "the mbarrier " + place(ptx::Space::kShared) + " is used by " + thread() +

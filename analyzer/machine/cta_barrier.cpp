@@ -20,21 +20,6 @@ std::uint32_t CtaBarrier::timesArrived(std::uint16_t warp, LaneMask live) const 
   return least;
 }
 
-const CtaBarrier::Arrival* CtaBarrier::unevenArrival(const std::vector<LaneMask>& live) const {
-  std::uint32_t most = 0, least = ~0u;
-  for (std::uint16_t warp = 0; warp < live.size(); ++warp) {
-    const std::uint32_t times = timesArrived(warp, live[warp]);
-    if (times == 0) continue;
-    most = std::max(most, times);
-    least = std::min(least, times);
-  }
-  if (most <= least) return nullptr;
-  for (auto arrival = arrivals_.rbegin(); arrival != arrivals_.rend(); ++arrival) {
-    if (timesArrived(arrival->warp, live[arrival->warp]) == most) return &*arrival;
-  }
-  return nullptr;
-}
-
 void CtaBarrier::arrive(const Arrival& arrival, std::uint32_t expected_threads) {
   if (arrivals_.empty()) expected_threads_ = expected_threads;
   arrivals_.push_back(arrival);

@@ -36,8 +36,6 @@ class CtaBarrier {
 
   /// How often all live lanes of a warp have arrived in the open generation.
   std::uint32_t timesArrived(std::uint16_t warp, LaneMask live) const;
-  /// The last arrival of a warp that has arrived more often than another one that took part; null: there is none.
-  const Arrival* unevenArrival(const std::vector<LaneMask>& live) const;
   void arrive(const Arrival& arrival, std::uint32_t expected_threads);
   /// Arrivals of warps whose live lanes (`live`, by warp) have all made them, in threads. Exited lanes count for no explicit count.
   std::uint32_t arrivedThreads(const std::vector<LaneMask>& live) const;

@@ -57,11 +57,9 @@ TEST(CtaBarrier, WarpCountsEachTimeItArrives) {
   CtaBarrier barrier;
   for (const std::uint16_t index : {0, 1, 0}) barrier.arrive(warp(index), 128);
   EXPECT_EQ(barrier.arrivedThreads({kAllLanes, kAllLanes}), 96u);
-  EXPECT_NE(barrier.unevenArrival({kAllLanes, kAllLanes}), nullptr);
   EXPECT_FALSE(barrier.isComplete({kAllLanes, kAllLanes}));
   barrier.arrive(warp(1), 128);
   EXPECT_TRUE(barrier.isComplete({kAllLanes, kAllLanes}));
-  EXPECT_EQ(barrier.unevenArrival({kAllLanes, kAllLanes}), nullptr);
 }
 
 TEST(CtaBarrier, HalvesOfAWarpAreOneArrival) {

@@ -70,7 +70,7 @@ struct Misuse {
     kUndrainedAtSignal,       // a flag is released while a bulk store's writes may be on their way
     kSplitWarpgroup, kWarpgroupMismatch,
     kTensormapUnfenced, kTensormapInUse,
-    kDoubleClusterArrive, kDoubleArrival,
+    kDoubleClusterArrive,
     kBarrierOverwritten,      // an ordinary access or a copy meets a live mbarrier object
     kTensorMemoryLeak, kTensorMemoryAfterRelinquish,
   };

@@ -85,7 +85,7 @@ TEST(Score, AMutantThatLeavesSharedMemoryIsNoKernel) {
 }
 
 /// Data decide on the copy: the kernel itself is no more than bounded.
-const std::string kCopySome = std::string("ld.global.u32 %r50, [%in];\nsetp.eq.u32 %p5, %r50, 0;\n@%p5 bra SKIP;\n") + test::kCopy + "SKIP:\n" +
+const std::string kCopySome = std::string("ld.volatile.global.u32 %r50, [%in];\nsetp.eq.u32 %p5, %r50, 0;\n@%p5 bra SKIP;\n") + test::kCopy + "SKIP:\n" +
                               test::kCommit + test::kWait + test::kSync + test::kSync + test::kReadOther + kUse;
 
 TEST(Score, WhatIsWrongOnAnAssumedPathOnlyIsNoted) { EXPECT_THAT(fatesOf(kCopySome), Contains("drop-wait: noted")); }

@@ -108,7 +108,8 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
   if (*count % kWarpSize != 0) {
     addMisuse(step, {.kind = Misuse::Kind::kBadBarrierCount, .event = event, .lanes = step.lanes, .value = *count});
   }
-  // Whoever does not know the previous generation to be complete may arrive in it on another schedule.
+  // Whoever does not know the previous generation to be complete may arrive in it on another schedule. Where all know, each
+  // round has the same arrivals on every schedule, those of a warp that makes several among them.
   forEachLane(step.lanes, [&](unsigned lane) {
     if (warp.clock.of(lane).at(run_.cluster.generationActor(cta, static_cast<unsigned>(*id))) >= barrier.generation()) return;
     addMisuse(step, {.kind = Misuse::Kind::kAmbiguousGeneration, .event = event, .lanes = laneBit(lane), .value = *id});
@@ -168,11 +169,6 @@ void Executor::completeBarriers(Cta& cta) {
 void Executor::completeBarrier(Cta& cta, unsigned id) {
   CtaBarrier& barrier = cta.barriers[id];
   const ClockRef clock = barrier.releaseClock();
-  if (const CtaBarrier::Arrival* const uneven = barrier.unevenArrival(cta.live)) {
-    const Event& event = outcome_.log[uneven->event];
-    addMisuse({run_.cluster.warps[event.warp], 0, program_.ops[event.op], event.op, event.lanes},
-              {.kind = Misuse::Kind::kDoubleArrival, .event = uneven->event, .lanes = event.lanes, .value = id});
-  }
   barrier.clock().raise(run_.cluster.generationActor(cta, id), barrier.generation() + 1);
   const CtaBarrier::Reduction reduction = barrier.reduction();
   barrier.reset();
