@@ -76,6 +76,7 @@ symbolic::TermId nullTerm(const PathLog& path, const Program& program, OpIndex i
 // the executing one. Returns the window of each lane's address; nothing where these are no addresses, or this is no such mask.
 std::optional<std::array<std::uint64_t, kWarpSize>> maskedWindows(const Cluster& cluster, std::uint32_t executing,
                                                                   LaneMask lanes, std::span<const Lanes* const> sources) {
+  constexpr std::uint64_t kAboveRanks = 0xf0;  // of sixteen CTAs at most; a mask that clears these is about numbers
   constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kClusterShift) - 1;
   if (cluster.ctas.size() == 1 || sources.size() != 2) return std::nullopt;
   std::array<std::uint64_t, kWarpSize> windows{};
@@ -84,7 +85,7 @@ std::optional<std::array<std::uint64_t, kWarpSize>> maskedWindows(const Cluster&
     const std::uint64_t mask = sources[1]->word[lane] & 0xffffffff, word = sources[0]->word[lane] & 0xffffffff;
     const std::uint64_t window = word >> kClusterShift, kept = mask >> kClusterShift, local = word & kOffsetMask;
     are_addresses &= sources[0]->isKnown(lane) && sources[1]->isKnown(lane) && (local & mask) == local &&
-                     kept != 0 && kept != 0xff && window <= cluster.ctas.size() && local >= kSharedBase;
+                     (kept & kAboveRanks) == kAboveRanks && kept != 0xff && window <= cluster.ctas.size() && local >= kSharedBase;
     if (!are_addresses) return;
     const std::uint64_t rank = window == 0 ? executing : window - 1;
     are_addresses = cluster.ctas[rank].shadow->contains(local - kSharedBase, 1);

@@ -234,6 +234,8 @@ TEST(ClusterRanks, LeaderOfAPairByMask) {
 TEST(ClusterRanks, MasksOfNumbersAreMasks) {
   const std::string number = "and.b32 %r20, 5, 0xFEFFFFFF;\nsub.u32 %r20, %r20, 5;\nadd.u32 %r21, %r20, %s;\n";
   expectClean(run(number + kWritePeer + kReadOwn));
+  const std::string length = "and.b32 %r20, 1500, 0x7FFFFFFF;\nsub.u32 %r20, %r20, 1500;\nadd.u32 %r21, %r20, %s;\n";
+  expectClean(run(length + kWritePeer + kReadOwn));
 }
 
 TEST(ClusterRanks, GenericAddressesOfPeers) {
