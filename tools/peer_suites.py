@@ -107,7 +107,9 @@ def check(case, handoff, prelude, seconds):
         command.append("--cuda-path=none")
     if case.launch:
         command += ["--launch", case.launch]
-    command += [str(case.path), "--", "-include", str(prelude), "-I" + str(prelude.parent), "-I" + str(case.path.parent), "-w"] + case.flags
+    # The prelude stands in for the toolkit's headers.
+    stand_in = [] if case.needs_toolkit else ["-include", str(prelude), "-I" + str(prelude.parent)]
+    command += [str(case.path), "--"] + stand_in + ["-I" + str(case.path.parent), "-w"] + case.flags
     out = {"verdicts": [], "findings": [], "limits": [], "seconds": 0.0, "error": ""}
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=20 * seconds)

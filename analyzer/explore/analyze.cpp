@@ -469,7 +469,7 @@ KernelReport analyzeKernel(const frontend::Unit& unit, const ptx::Function& kern
     KernelAnalysis again(unit, kernel, rest, trial, words);
     KernelReport report = again.run();
     wanted = again.wantedWords();
-    if (report.verdict != Verdict::kBounded || report.limits.size() <= best.limits.size()) best = std::move(report);
+    if (report.verdict != Verdict::kBounded || report.limits.size() <= best.limits.size()) best = withRepairsOf(best, std::move(report));
   }
   best.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
   return best;

@@ -184,4 +184,14 @@ void keepRepresentatives(std::vector<Input>& inputs, const std::vector<std::uint
   for (Repairer::Open& open : findings) open.input = place[open.input];
 }
 
+diagnose::KernelReport withRepairsOf(const diagnose::KernelReport& first, diagnose::KernelReport second) {
+  for (diagnose::Finding& finding : second.findings) {
+    const auto known = std::find_if(first.findings.begin(), first.findings.end(), [&](const diagnose::Finding& other) {
+      return other.repair && other.rule == finding.rule && other.stack == finding.stack;
+    });
+    if (!finding.repair && known != first.findings.end()) finding.repair = known->repair;
+  }
+  return second;
+}
+
 }  // namespace handoff::explore

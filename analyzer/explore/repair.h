@@ -90,4 +90,7 @@ class Repairer {
 /// the steps of their runs. Leaves these, in their order, and adjusts Open::input.
 void keepRepresentatives(std::vector<Input>& inputs, const std::vector<std::uint64_t>& steps, std::vector<Repairer::Open>& findings);
 
+/// `second`, of the same kernel, with the repairs that `first` has for the same findings.
+diagnose::KernelReport withRepairsOf(const diagnose::KernelReport& first, diagnose::KernelReport second);
+
 }  // namespace handoff::explore

@@ -19,14 +19,15 @@ void BoxFinder::noteStore(std::uint64_t map, std::uint64_t place, std::uint64_t 
   places_.insert(place);
 }
 
-// Of a map that nothing is loaded through: the least distance of its own slots; a single one says nothing.
+// Of a map that nothing is loaded through: the least distance of its own slots, or to the end of their variable. In
+// dynamic shared memory a single slot says nothing.
 std::uint64_t BoxFinder::ownSpacing(const Map& map) {
-  std::uint64_t least = 0, last = ~std::uint64_t{0};
+  std::uint64_t least = map.room, last = kAnyRoom;
   for (const std::uint64_t place : map.places) {
-    if (last != ~std::uint64_t{0} && (least == 0 || place - last < least)) least = place - last;
+    if (last != kAnyRoom) least = std::min(least, place - last);
     last = place;
   }
-  return least;
+  return least == kAnyRoom ? 0 : least;
 }
 
 // The least distance from a place of the map to the next place of any copy: more than that one box cannot fill.

@@ -21,12 +21,14 @@ class BoxFinder {
   /// A phase of one mbarrier: rank of its CTA, address, phase.
   using PhaseKey = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;
 
+  static constexpr std::uint64_t kAnyRoom = ~0ull;
+
   void noteExpect(PhaseKey phase, std::int64_t bytes) { phases_[phase].expected += bytes; }
   /// A copy of known size.
   void noteBytes(PhaseKey phase, std::uint64_t bytes) { phases_[phase].known += static_cast<std::int64_t>(bytes); }
   /// A copy through a map of unknown box; `place` is its shared::cta address, `room` the bytes of the variable from there.
   void noteLoad(PhaseKey phase, std::uint64_t map, std::uint64_t place, std::uint64_t room);
-  /// The same for a store, which no barrier counts.
+  /// The same for a store, which no barrier counts. `room` may be kAnyRoom.
   void noteStore(std::uint64_t map, std::uint64_t place, std::uint64_t room);
 
   /// A map without a box was met: this run only gathers what the next one needs.
@@ -36,7 +38,7 @@ class BoxFinder {
  private:
   struct Map {
     std::set<std::uint64_t> places;
-    std::uint64_t room = ~0ull;      ///< least bytes to the end of a variable it fills
+    std::uint64_t room = kAnyRoom;   ///< least bytes to the end of a variable it fills
   };
   struct Contents {
     std::int64_t expected = 0, known = 0;

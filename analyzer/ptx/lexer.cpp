@@ -130,7 +130,8 @@ void Lexer::lexNumber() {
     return;
   }
   skip(kDigit);
-  if (cursor_ != end_ && *cursor_ == '.' && cursor_ + 1 != end_ && is(cursor_[1], kDigit)) {
+  // "1.5", and "0." as inline assembly writes it; a name behind the point is a modifier.
+  if (cursor_ != end_ && *cursor_ == '.' && cursor_ + 1 != end_ && (is(cursor_[1], kDigit) || !is(cursor_[1], kNameRest))) {
     ++cursor_;
     skip(kDigit);
   }

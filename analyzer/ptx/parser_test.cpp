@@ -250,6 +250,10 @@ TEST(ParserOperands, FloatsKeepTheirBits) {
   EXPECT_EQ(operands("mov.b64 %rd1, 0dBFF0000000000000;")[1].imm,
             static_cast<std::int64_t>(0xbff0000000000000));
   EXPECT_EQ(operands("mov.b64 %rd1, 1.0;")[1].imm, 0x3ff0000000000000);
+  EXPECT_EQ(operands("mov.b64 %rd1, 1.;")[1].imm, 0x3ff0000000000000);
+  const auto zeros = operands("mov.b64 %rd1, {0., 0.};")[1].elements;
+  ASSERT_EQ(zeros.size(), 2u);
+  EXPECT_TRUE(zeros[1].is_float);
 }
 
 TEST(ParserOperands, SpecialRegisters) {

@@ -63,7 +63,9 @@ void Executor::gatherBox(const Step& step, const BulkOperands& operands, unsigne
                          std::uint64_t place, std::uint64_t room) {
   const bool was_gathering = box_finder_.isGathering();
   if (operands.barrier == BulkOperands::kNone) {
-    box_finder_.noteStore(map, place, room);
+    const SharedVariable* variable = program_.sharedAt(place);
+    const bool is_dynamic = variable == nullptr || variable->size == 0;  // its end says nothing of the slot
+    box_finder_.noteStore(map, place, is_dynamic ? BoxFinder::kAnyRoom : room);
   } else {
     const std::uint64_t barrier = addressWords(step.warp, arg(step.op, operands.barrier)).word[lane] & 0xffffffff;
     const std::uint64_t mask = operands.is_multicast ? value(step.warp, arg(step.op, operands.mask).slot).word[lane] & 0xffff : 0;
