@@ -2,7 +2,7 @@
 // What a size decides out of sight: beside data, by a pointer's window, on the stack, in a half of a parameter.
 #include <gtest/gtest.h>
 
-#include "analyzer/explore/analyze.h"
+#include "analyzer/explore/kernel_for_test.h"
 #include "analyzer/test_support/ptx_kernel.h"
 
 namespace handoff::explore {
@@ -11,7 +11,7 @@ namespace {
 using diagnose::Verdict;
 using Fields = std::vector<frontend::ParamField>;
 
-const frontend::ParamField kN{.name = "n", .param = 2, .offset = 0, .size = 4, .kind = frontend::ParamField::Kind::kInteger};
+const frontend::ParamField kN = integerField("n", 2);
 
 /// Two warps copy their rows of `buf`, run `body` and wait unless it sets %p1; then each reads a row of the other. %r1 is n,
 /// %r8 a word from memory, %d1 where the thread copies from, %r4 where to, %r5 what it reads later.
@@ -53,22 +53,9 @@ st.global.u32 [%d2], %r6;
 ret;
 }
 )";
-  frontend::Unit unit;
-  unit.file = "k.cu";
-  unit.module = std::move(*test::parseModule(text));
-  frontend::KernelDecl decl;
-  decl.name = "k";
-  decl.pos = {"k.cu", 20, 1};
-  decl.fields = {{.name = "in", .param = 0, .offset = 0, .size = 8, .kind = frontend::ParamField::Kind::kPointer},
-                 {.name = "out", .param = 1, .offset = 0, .size = 8, .kind = frontend::ParamField::Kind::kPointer}};
-  decl.fields.insert(decl.fields.end(), fields.begin(), fields.end());
-  unit.kernels.push_back(decl);
-  Options options;
-  options.try_repairs = false;
-  options.max_seconds = 20;
-  const std::vector<diagnose::KernelReport> kernels = analyze(unit, options);
-  EXPECT_EQ(kernels.size(), 1u);
-  return kernels.empty() ? Verdict::kBounded : kernels[0].verdict;
+  Fields all = {pointerField("in", 0), pointerField("out", 1)};
+  all.insert(all.end(), fields.begin(), fields.end());
+  return reportOf(unitOf(std::move(*test::parseModule(text)), all)).verdict;
 }
 
 TEST(DecidedBySize, AKernelThatWaitsIsVerified) {

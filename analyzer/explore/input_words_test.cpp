@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "analyzer/explore/analyze.h"
+#include "analyzer/explore/kernel_for_test.h"
 #include "analyzer/test_support/ptx_kernel.h"
 
 namespace handoff::explore {
@@ -52,24 +52,7 @@ END:
 ret;
 }
 )";
-  frontend::Unit unit;
-  unit.file = "k.cu";
-  unit.module = std::move(*test::parseModule(text));
-  frontend::KernelDecl decl;
-  decl.name = "k";
-  decl.pos = {"k.cu", 20, 1};
-  using Kind = frontend::ParamField::Kind;
-  decl.fields = {{.name = "source", .param = 0, .offset = 0, .size = 8, .kind = Kind::kPointer},
-                 {.name = "words", .param = 1, .offset = 0, .size = 8, .kind = Kind::kPointer},
-                 {.name = "out", .param = 2, .offset = 0, .size = 8, .kind = Kind::kPointer},
-                 {.name = "n", .param = 3, .offset = 0, .size = 4, .kind = Kind::kInteger}};
-  unit.kernels.push_back(decl);
-  Options options;
-  options.try_repairs = false;
-  options.max_seconds = 20;
-  std::vector<KernelReport> kernels = analyze(unit, options);
-  EXPECT_EQ(kernels.size(), 1u);
-  return kernels.empty() ? KernelReport() : std::move(kernels[0]);
+  return reportOf(unitOf(std::move(*test::parseModule(text)), {pointerField("source", 0), pointerField("words", 1), pointerField("out", 2), integerField("n", 3)}));
 }
 
 const std::string kLoad = "ld.global.u32 %r8, [%d4];\n";

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/explore/analyze.h"
+#include "analyzer/explore/kernel_for_test.h"
 #include "analyzer/test_support/ptx_kernel.h"
 
 namespace handoff::explore {
@@ -44,15 +44,7 @@ add.u32 %r5, %r5, %r3;
 ret;
 }
 )";
-  frontend::Unit unit;
-  unit.file = "k.cu";
-  unit.module = std::move(*test::parseModule(text));
-  frontend::KernelDecl decl;
-  decl.name = "k";
-  decl.pos = {"k.cu", 20, 1};
-  decl.fields = {{.name = "in", .param = 0, .offset = 0, .size = 8, .kind = frontend::ParamField::Kind::kPointer},
-                 {.name = "n", .param = 1, .offset = 0, .size = 4, .kind = frontend::ParamField::Kind::kInteger}};
-  unit.kernels.push_back(decl);
+  frontend::Unit unit = unitOf(std::move(*test::parseModule(text)), {pointerField("in", 0), integerField("n", 1)});
   for (const std::int64_t size : sizes) {
     frontend::LaunchSite site;
     site.kernel = "k";
@@ -61,11 +53,7 @@ ret;
     site.arguments = {{.param = 1, .offset = 0, .size = 4, .value = size}};
     unit.launches.push_back(site);
   }
-  Options options;
-  options.try_repairs = false;
-  std::vector<KernelReport> kernels = analyze(unit, options);
-  EXPECT_EQ(kernels.size(), 1u);
-  return kernels.empty() ? KernelReport() : std::move(kernels[0]);
+  return reportOf(unit);
 }
 
 /// The wait is left out for n = 777.
@@ -103,6 +91,25 @@ TEST(Launches, SeveralRightOnesProveNothingForOthers) {
   const KernelReport kernel = check(kUnwaited, {5, 6});
   EXPECT_EQ(kernel.verdict, Verdict::kVerified);
   EXPECT_THAT(kernel.holds_for, testing::Not(testing::Contains("all n >= 0")));
+}
+
+// More turns than a run may have: a proof for all sizes says as much of them.
+TEST(Launches, ALongRunIsMadeForNothingElse) {
+  const KernelReport kernel = check(R"(mov.u32 %r6, 0;
+LOOP:
+cp.async.cg.shared.global [%r4], [%d1], 16;
+cp.async.commit_group;
+cp.async.wait_group 0;
+bar.sync 0;
+ld.shared.u32 %r8, [%r5];
+add.u32 %r9, %r9, %r8;
+bar.sync 0;
+add.s32 %r6, %r6, 1;
+setp.lt.s32 %p3, %r6, %r1;
+@%p3 bra LOOP;)", {1'000'000});
+  EXPECT_EQ(kernel.verdict, Verdict::kVerified);
+  EXPECT_THAT(kernel.holds_for, testing::Contains("all n >= 0"));
+  EXPECT_LT(kernel.warp_instructions, 1'000'000u);
 }
 
 // The launch's own second initialisation is idle, a note; for n = 777 an arrival is outstanding.

@@ -2,12 +2,12 @@
 // Generational search over the decisions of runs: the runs, and their loops.
 #include "analyzer/explore/paths.h"
 
-#include "analyzer/explore/pointer_use.h"
-
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <bit>
+
+#include "analyzer/explore/pointer_use.h"
 
 namespace handoff::explore {
 

@@ -39,9 +39,9 @@ class Paths {
   void explore();
 
   unsigned count() const { return count_; }
-  /// Time, memory or a cancellation ended it: another run may come further.
   /// Whether turns of some loop were not run, but proved to be like others.
   bool hasClosedLoops() const { return !loops_.empty(); }
+  /// Time, memory or a cancellation ended it: another run may come further.
   bool isCutShort() const { return is_cut_short_ || solver_.wasCutShort(); }
   const std::vector<machine::RunLimit>& limits() const { return limits_; }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/explore/pointer_use.h"
 
-#include <cstring>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <variant>
 
-#include "analyzer/machine/address.h"
 #include "analyzer/machine/pointer_flow.h"
 
 namespace handoff::explore {
@@ -16,18 +14,6 @@ namespace handoff::explore {
 namespace {
 
 using machine::Op;
-
-/// The buffer that a parameter leads to, if it is a pointer.
-const std::string* bufferOf(const Scenario& scenario, machine::PointerOrigin parameter) {
-  const std::vector<std::uint8_t>& bytes = scenario.launch.param_bytes;
-  std::uint64_t word = 0;
-  if (parameter > bytes.size() || bytes.size() - parameter < sizeof(word)) return nullptr;
-  std::memcpy(&word, bytes.data() + parameter, sizeof(word));
-  for (const auto& [buffer, name] : scenario.names.buffers) {
-    if (machine::bufferBase(buffer) == word) return &name;
-  }
-  return nullptr;
-}
 
 /// The parts of an operand that are no addresses. A tensor copy names its map by one, ahead of the coordinates.
 std::span<const machine::Arg> valuesOf(const machine::Program& program, const Op& op, const machine::Arg& arg) {

@@ -49,6 +49,9 @@ void setBlockIndex(Scenario& scenario, unsigned dimension, std::uint32_t index);
 /// Gives another value to one of the scenario's integers, and says so in its names.
 void setInteger(Scenario& scenario, std::size_t index, std::int64_t value);
 
+/// The name of the buffer that the parameter at this place of the window leads to; null if it is no pointer.
+const std::string* bufferOf(const Scenario& scenario, std::uint64_t parameter);
+
 /// Gives null for the pointer at this place of the parameter window, and says so in its names.
 void setNull(Scenario& scenario, std::uint64_t parameter);
 

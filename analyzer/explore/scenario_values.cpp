@@ -36,13 +36,20 @@ void setInteger(Scenario& scenario, std::size_t index, std::int64_t value) {
   }
 }
 
-void setNull(Scenario& scenario, std::uint64_t parameter) {
+const std::string* bufferOf(const Scenario& scenario, std::uint64_t parameter) {
+  const std::vector<std::uint8_t>& bytes = scenario.launch.param_bytes;
   std::uint64_t word = 0;
-  std::memcpy(&word, scenario.launch.param_bytes.data() + parameter, sizeof(word));
+  if (parameter > bytes.size() || bytes.size() - parameter < sizeof(word)) return nullptr;
+  std::memcpy(&word, bytes.data() + parameter, sizeof(word));
   for (const auto& [buffer, name] : scenario.names.buffers) {
-    if (machine::bufferBase(buffer) == word) scenario.names.parameters.emplace_back(name, "null");
+    if (machine::bufferBase(buffer) == word) return &name;
   }
-  std::memset(scenario.launch.param_bytes.data() + parameter, 0, sizeof(word));
+  return nullptr;
+}
+
+void setNull(Scenario& scenario, std::uint64_t parameter) {
+  if (const std::string* const name = bufferOf(scenario, parameter)) scenario.names.parameters.emplace_back(*name, "null");
+  std::memset(scenario.launch.param_bytes.data() + parameter, 0, sizeof(std::uint64_t));
   scenario.has_null_pointers = true;
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/explore/analyze.h"
+#include "analyzer/explore/kernel_for_test.h"
 #include "analyzer/test_support/ptx_kernel.h"
 
 namespace handoff::explore {
@@ -53,21 +53,7 @@ END:
 ret;
 }
 )";
-  frontend::Unit unit;
-  unit.file = "k.cu";
-  unit.module = std::move(*test::parseModule(text));
-  frontend::KernelDecl decl;
-  decl.name = "k";
-  decl.pos = {"k.cu", 20, 1};
-  decl.fields = {{.name = "in", .param = 0, .offset = 0, .size = 8, .kind = frontend::ParamField::Kind::kPointer},
-                 {.name = "K", .param = 1, .offset = 0, .size = 4, .kind = frontend::ParamField::Kind::kInteger}};
-  unit.kernels.push_back(decl);
-  Options options;
-  options.try_repairs = false;
-  options.max_seconds = 20;  // a loop that stays open is tried for as long as there is time
-  std::vector<KernelReport> kernels = analyze(unit, options);
-  EXPECT_EQ(kernels.size(), 1u);
-  return kernels.empty() ? KernelReport() : std::move(kernels[0]);
+  return reportOf(unitOf(std::move(*test::parseModule(text)), {pointerField("in", 0), integerField("K", 1)}));
 }
 
 TEST(UnknownData, WithinTheTableIsVerified) {
