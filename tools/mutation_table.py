@@ -6,7 +6,7 @@
     tools/mutation_table.py --score=HANDOFF --only='ring|tma'                # these files again; the others stay as they are
     tools/mutation_table.py --score=HANDOFF --operators=copy-predicate       # these operators again
     tools/mutation_table.py --merge                                          # no run: what --results has, then the tables
-    tools/mutation_table.py                                                  # the tables, from docs/mutation.json and docs/gpu/mutants.json
+    tools/mutation_table.py                                                  # the tables, from docs/mutation.json and docs/gpu
     tools/mutation_table.py --check                                          # exit code 1 where a table does not say what the results say
 
 Files are the sources in kernels/, the correct cases of testcases/cases.tsv (rule `none`, active, through Clang), and with --public the
@@ -19,8 +19,9 @@ each score files of their own (--only): copy the results into one folder, and --
 the order of the files, and keeps the rest.
 
 docs/mutation_reasons.tsv says of each mutant that is neither killed nor equivalent why; one without a reason is an error. With
---witness=DIR the mutants that are killed get jobs for handoff-confirm, and --sample=DIR2 links some of each operator and kernel there.
-docs/gpu/mutants.json is what handoff-confirm says of them.
+--witness=DIR the mutants that are killed or equivalent get jobs for handoff-confirm. --sample=DIR2 links some of the killed ones of
+each operator and kernel there, --equivalent=DIR3 all equivalent ones. docs/gpu/mutants.json and docs/gpu/equivalent.json are what
+handoff-confirm says of them.
 """
 import argparse
 import collections
@@ -112,7 +113,7 @@ def score(handoff, work, options, key):
     command = [handoff, "mutate", "--frontend=clang", f"--arch={given.arch}", "--format=json", "-j", "1",
                f"--time-limit={options.time_limit}", f"--part={work.part}/{work.parts}", *given.options]
     command += [f"--operators={options.operators}"] if options.operators else []
-    command += [f"--emit-witness={options.witness}"] if options.witness else []
+    command += [f"--emit-witness={options.witness}", "--witness-all"] if options.witness else []
     command += [given.file, "--", *given.flags] if given.flags else [given.file]
     start = time.monotonic()
     result = {"key": key, "file": given.name, "part": work.part, "parts": work.parts, "date": str(datetime.date.today())}
@@ -364,11 +365,9 @@ class Tables:
                 reasons[result["error"]].append(f"`{result['file']}`")
         return [f"- {len(files)} kernels: {escaped(reason)}: {', '.join(dict.fromkeys(files))}" for reason, files in sorted(reasons.items())]
 
-    def on_gpu(self):
-        """A mutant is confirmed by any of its jobs."""
-        if self.gpu is None:
-            return []
-        status = {job["name"]: job["status"] for job in self.gpu["jobs"]}
+    def said_by_gpu(self, results, statuses, note):
+        """By operator; a mutant has the first status that any of its jobs has."""
+        status = {job["name"]: job["status"] for job in results["jobs"]}
         counts = collections.defaultdict(collections.Counter)
         kernels = set()
         for result, kernel, mutant in self.all:
@@ -376,12 +375,20 @@ class Tables:
             if not said:
                 continue
             kernels.add((result["file"], kernel["kernel"]))
-            counts[f"`{mutant['operator']}`"][next(s for s in ("confirmed", "not reproduced", "invalid") if s in said)] += 1
+            counts[f"`{mutant['operator']}`"][next(s for s in statuses if s in said)] += 1
         total = sum(counts.values(), collections.Counter())
-        head = (f"{self.gpu['date']}, {self.gpu['device']}, {self.gpu['launches_per_cell']} launches of each kernel under each perturbation: "
-                f"{sum(total.values())} mutants of {len(kernels)} kernels.")
-        rows = [[name, sum(c.values()), *(c[s] or "" for s in ("confirmed", "not reproduced", "invalid"))] for name, c in [*sorted(counts.items()), ("**all**", total)]]
-        return [head, "", *markdown(["operator", "mutants", "confirmed", "not reproduced", "invalid"], rows)]
+        head = (f"{results['date']}, {results['device']}, {results['launches_per_cell']} launches of each kernel under each perturbation: "
+                f"{sum(total.values())} mutants of {len(kernels)} kernels{note}.")
+        rows = [[name, sum(c.values()), *(c[s] or "" for s in statuses)] for name, c in [*sorted(counts.items()), ("**all**", total)]]
+        return [head, "", *markdown(["operator", "mutants", *statuses], rows)]
+
+    def on_gpu(self):
+        return self.said_by_gpu(self.gpu["mutants"], ("confirmed", "not reproduced", "invalid"), "")
+
+    def equivalent_on_gpu(self):
+        results = self.gpu["equivalent"]
+        note = f", {results['control_launches']:,} launches"
+        return self.said_by_gpu(results, ("failed", "held", "invalid"), note)
 
 
 def sample(scores, witness, target, wanted):
@@ -390,7 +397,7 @@ def sample(scores, witness, target, wanted):
     for result in scores["files"]:
         for kernel in result.get("kernels", []):
             for mutant in kernel["mutants"]:
-                if mutant.get("jobs"):
+                if mutant.get("jobs") and mutant["fate"] == "killed":
                     queues[mutant["operator"]].append((result["file"], kernel["kernel"], mutant["jobs"]))
     for queue in queues.values():
         seen = collections.Counter()
@@ -411,10 +418,18 @@ def sample(scores, witness, target, wanted):
     return chosen
 
 
+def link_equivalent(scores, witness, target):
+    jobs = [job for result in scores["files"] for kernel in result.get("kernels", []) for mutant in kernel["mutants"]
+            if mutant["fate"] == "equivalent" for job in mutant.get("jobs", [])]
+    target.mkdir(parents=True, exist_ok=True)
+    for job in jobs:
+        (target / job).symlink_to((witness / job).resolve())
+    return len(jobs)
+
+
 def write_tables(is_check):
-    gpu = ROOT / "docs/gpu/mutants.json"
-    tables = Tables(read_json(ROOT / "docs/mutation.json"), read_json(gpu) if gpu.is_file() else None,
-                    read_table(ROOT / "docs/mutation_reasons.tsv"))
+    gpu = {name: read_json(ROOT / f"docs/gpu/{name}.json") for name in ("mutants", "equivalent")}
+    tables = Tables(read_json(ROOT / "docs/mutation.json"), gpu, read_table(ROOT / "docs/mutation_reasons.tsv"))
     page = ROOT / "docs/mutation.md"
     old = page.read_text(encoding="utf-8")
     new = MARK.sub(lambda match: match[1] + tables.make(match[2]) + match[3], old)
@@ -438,8 +453,9 @@ def main():
     parser.add_argument("--public", type=pathlib.Path, metavar="CHECKOUTS", help="also public kernels, of the repositories in this folder")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "build/mutation", metavar="DIR", help="what each process says (default build/mutation)")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "docs/mutation.json", metavar="FILE", help="merge the scores into FILE")
-    parser.add_argument("--witness", type=pathlib.Path, metavar="DIR", help="write jobs of the mutants that are killed to DIR")
+    parser.add_argument("--witness", type=pathlib.Path, metavar="DIR", help="write jobs of the mutants that are killed or equivalent to DIR")
     parser.add_argument("--sample", type=pathlib.Path, metavar="DIR", help="link jobs of --witness for handoff-confirm")
+    parser.add_argument("--equivalent", type=pathlib.Path, metavar="DIR", help="link jobs of --witness of the equivalent ones")
     parser.add_argument("--mutants", type=int, default=300, metavar="N", help="mutants of the sample (default 300)")
     parser.add_argument("--time-limit", type=int, default=20, metavar="SECONDS", help="for each mutant (default 20)")
     parser.add_argument("--file-limit", type=int, default=3600, metavar="SECONDS", help="for each process (default 3600)")
@@ -452,6 +468,10 @@ def main():
         if not options.witness:
             parser.error("--sample takes jobs from --witness=DIR")
         print(f"{sample(read_json(options.json), options.witness, options.sample, options.mutants)} mutants", file=sys.stderr)
+    if options.equivalent:
+        if not options.witness:
+            parser.error("--equivalent takes jobs from --witness=DIR")
+        print(f"{link_equivalent(read_json(options.json), options.witness, options.equivalent)} equivalent mutants", file=sys.stderr)
     is_default = options.json == ROOT / "docs/mutation.json"
     return (write_tables(options.check) if is_default else 0) or (1 if failed else 0)
 

@@ -111,7 +111,7 @@ class Scores {
   Result<std::vector<std::string>> writeJobs(const KernelScore& kernel, const Scored& scored, std::string_view op) {
     const SourcePos pos = paths_.ownPos(scored.mutant.stack);
     const std::string& file = pos.isKnown() ? pos.file : kernel.pos.file;
-    return witnesses_.add({paths_.shorten(file), kernel.name, std::string(op), scored.mutant.edit.description, pos.line}, scored.findings);
+    return witnesses_.add({paths_.shorten(file), kernel.name, std::string(op), scored.mutant.edit.description, pos.line, scored.number}, scored.jobs);
   }
 
   void print(const Scored& scored, std::string_view op) {

@@ -40,7 +40,7 @@ Result<WitnessFiles> WitnessFiles::open(const std::string& folder, const std::st
 }
 
 std::string WitnessFiles::uniqueName(const Subject& subject) {
-  const std::string what = subject.op.empty() ? subject.rule : subject.op + "." + subject.rule;
+  const std::string what = subject.op.empty() ? subject.rule : subject.op + "-" + std::to_string(subject.number) + "." + subject.rule;
   const std::string stem = plain(subject.file, 80) + "." + plain(subject.kernel, 40) + "." + what + "." + std::to_string(subject.line);
   std::string name = stem;
   for (unsigned count = 2; !names_.insert(name).second; ++count) name = stem + "-" + std::to_string(count);
@@ -72,13 +72,13 @@ Result<unsigned> WitnessFiles::write(const std::string& name, const Subject& sub
   return 1u;
 }
 
-Result<std::vector<std::string>> WitnessFiles::add(const Mutant& mutant, const std::vector<diagnose::Finding>& findings) {
+Result<std::vector<std::string>> WitnessFiles::add(const Mutant& mutant, const std::vector<mutate::Scored::Job>& jobs) {
   std::vector<std::string> names;
-  for (const diagnose::Finding& finding : findings) {
-    if (finding.job == nullptr || folder_.empty()) continue;
-    const Subject subject{mutant.file, mutant.kernel, finding.rule, mutant.line, mutant.op, mutant.change};
+  if (folder_.empty()) return names;
+  for (const auto& [rule, content] : jobs) {
+    const Subject subject{mutant.file, mutant.kernel, rule, mutant.line, mutant.op, mutant.change, mutant.number};
     names.push_back(uniqueName(subject));
-    const Result<unsigned> done = write(names.back(), subject, *finding.job);
+    const Result<unsigned> done = write(names.back(), subject, *content);
     if (!done) return done.error();
   }
   return names;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/mutate/score.h"
 #include "analyzer/report/paths.h"
 #include "analyzer/report/report.h"
 #include "analyzer/support/json.h"
@@ -28,9 +29,10 @@ class WitnessFiles {
   struct Mutant {
     std::string file, kernel, op, change;
     std::uint32_t line = 0;
+    std::uint32_t number = 0;  ///< tells it from others of the same operator and line, also of runs for other parts
   };
-  /// Writes the jobs of a mutant's findings, and returns their names.
-  Result<std::vector<std::string>> add(const Mutant& mutant, const std::vector<diagnose::Finding>& findings);
+  /// Writes the jobs of a mutant, and returns their names.
+  Result<std::vector<std::string>> add(const Mutant& mutant, const std::vector<mutate::Scored::Job>& jobs);
 
  private:
   /// What a job is about: a rule, or "none", and a line of the source.
@@ -38,6 +40,7 @@ class WitnessFiles {
     std::string file, kernel, rule;
     std::uint32_t line = 0;
     std::string op = {}, change = {};  ///< of a mutant
+    std::uint32_t number = 0;          ///< of a mutant
   };
   std::string uniqueName(const Subject& subject);
   Result<unsigned> write(const std::string& name, const Subject& subject,

@@ -146,6 +146,21 @@ TEST_F(Confirm, ControlHoldsOrFails) {
   EXPECT_EQ(results_["launches"].integer(), 0);
 }
 
+TEST_F(Confirm, ControlMayHaveAnotherKernelAsItsReference) {
+  // What is wrong everywhere is not seen by a kernel that is its own reference.
+  for (const auto& [name, base] : {std::pair("a", ""), std::pair("b", "fake: wrong")}) {
+    writeJob(name, base, base, "right");
+    const std::string path = (folder_ / name / "job.json").string();
+    json::Value manifest = *json::read(path);
+    manifest.set("is_control", true);
+    std::ofstream(path) << json::print(manifest);
+  }
+  EXPECT_EQ(run(), 1);
+  EXPECT_EQ(job(0)["status"].text(), "held");
+  EXPECT_EQ(job(1)["status"].text(), "failed");
+  EXPECT_EQ(job(1)["reference"].text(), "repaired");
+}
+
 TEST_F(Confirm, OnlyTheVariantsThatAreAskedFor) {
   writeJob("a", "", "fake: wrong", "right");
   EXPECT_EQ(run("--variants other"), 0);

@@ -100,7 +100,7 @@ std::shared_ptr<const diagnose::WitnessJob> WitnessJobs::makeControl(
   nothing.finding.message = "no finding: nothing that is added may change the result";
   nothing.assumed_boxes = assumed_boxes;
   return std::make_shared<const diagnose::WitnessJob>(
-      witness::makeJob({program_, launch, nothing, parameters_, /*repaired=*/nullptr, /*is_control=*/true}));
+      witness::makeJob({program_, launch, nothing, parameters_, reference_, /*is_control=*/true}));
 }
 
 }  // namespace handoff::explore

@@ -19,13 +19,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<KernelScore> scoresOf(const std::string& statements, bool makes_jobs = false, const Selection& selection = {}) {
+enum Wanted { kScores, kJobs, kJobsAndControls };
+
+std::vector<KernelScore> scoresOf(const std::string& statements, Wanted wanted = kScores, const Selection& selection = {}) {
   frontend::Unit unit;
   unit.producer = frontend::Producer::kPtxFile;
   unit.module = std::move(*test::parseModule(test::kernelText(statements)));
   explore::Options options;
   options.launches = {"block=64 grid=1"};
-  options.makes_jobs = makes_jobs;
+  options.makes_jobs = wanted != kScores;
+  options.makes_controls = wanted == kJobsAndControls;
   return score(unit, options, [](std::vector<std::function<void()>> jobs) {
     for (const std::function<void()>& job : jobs) job();
   }, selection);
@@ -101,28 +104,51 @@ TEST(Score, EquivalentAsFarAsTheKernelItselfIsProved) {
 }
 
 TEST(Score, JobsCompareAMutantWithTheKernel) {
-  const std::vector<KernelScore> scores = scoresOf(kHandOver, /*makes_jobs=*/true);
+  const std::vector<KernelScore> scores = scoresOf(kHandOver, kJobs);
   ASSERT_EQ(scores.size(), 1u);
   for (const Scored& scored : scores[0].mutants) {
-    ASSERT_THAT(scored.findings, testing::Not(IsEmpty())) << operators()[scored.mutant.op].name;
-    ASSERT_NE(scored.findings[0].job, nullptr);
-    EXPECT_EQ(scored.findings[0].job->manifest["reference"].text(), "repaired");
-    EXPECT_EQ(scored.findings[0].job->manifest["repair"].text(), "the kernel before its mutation");
-    EXPECT_NE(scored.findings[0].job->files.at("plain.base.ptx"), scored.findings[0].job->files.at("plain.repaired.ptx"));
+    ASSERT_THAT(scored.jobs, testing::Not(IsEmpty())) << operators()[scored.mutant.op].name;
+    const auto& [rule, job] = scored.jobs[0];
+    EXPECT_EQ(rule, scored.rule);
+    EXPECT_EQ(job->manifest["reference"].text(), "repaired");
+    EXPECT_EQ(job->manifest["repair"].text(), "the kernel before its mutation");
+    EXPECT_NE(job->files.at("plain.base.ptx"), job->files.at("plain.repaired.ptx"));
   }
+}
+
+TEST(Score, ControlsPerturbAnEquivalentMutantAndCompareItWithTheKernel) {
+  const std::string twice = std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kSync + test::kReadOther + kUse;
+  unsigned controls = 0;
+  for (const Scored& scored : scoresOf(twice, kJobsAndControls).at(0).mutants) {
+    ASSERT_EQ(scored.jobs.size(), scored.fate == Fate::kKilled || scored.fate == Fate::kEquivalent ? 1u : 0u);
+    if (scored.fate != Fate::kEquivalent) continue;
+    ++controls;
+    const auto& [rule, job] = scored.jobs[0];
+    EXPECT_EQ(rule, "none");
+    EXPECT_TRUE(job->manifest["is_control"].boolean());
+    EXPECT_EQ(job->manifest["reference"].text(), "repaired");
+    for (const json::Value& variant : job->manifest["variants"].array()) {
+      const bool is_plain = variant["name"].text() == "plain";
+      EXPECT_EQ(variant["repaired"].text().empty(), !is_plain) << variant["name"].text();
+      if (!is_plain) continue;
+      EXPECT_NE(job->files.at(variant["base"].text()), job->files.at(variant["repaired"].text()));
+    }
+  }
+  EXPECT_GE(controls, 2u);
 }
 
 TEST(Score, PartsShareTheMutants) {
   const auto descriptionsOf = [](const Selection& selection) {
     std::vector<std::string> descriptions;
-    const std::vector<KernelScore> scores = scoresOf(kHandOver, /*makes_jobs=*/false, selection);
-    for (const Scored& scored : scores.at(0).mutants) descriptions.push_back(scored.mutant.edit.description);
+    const std::vector<KernelScore> scores = scoresOf(kHandOver, kScores, selection);
+    for (const Scored& scored : scores.at(0).mutants)
+      descriptions.push_back(std::to_string(scored.number) + ": " + scored.mutant.edit.description);
     return descriptions;
   };
   const std::vector<std::string> all = descriptionsOf({}), odd = descriptionsOf({{}, 0, 2}), even = descriptionsOf({{}, 1, 2});
   ASSERT_EQ(odd.size() + even.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], (i % 2 == 0 ? odd : even)[i / 2]);
-  EXPECT_THAT(descriptionsOf({{"drop-wait"}}), ElementsAre(HasSubstr("without")));
+  EXPECT_THAT(descriptionsOf({{"drop-wait"}}), ElementsAre(HasSubstr("3: without")));
 }
 
 TEST(Score, AKernelWithFindingsHasNoMutants) {

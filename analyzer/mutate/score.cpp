@@ -52,6 +52,7 @@ class KernelScorer {
     options_.try_repairs = false;
     options_.explores_other_launches = false;
     makes_jobs_ = std::exchange(options_.makes_jobs, false);
+    makes_controls_ = std::exchange(options_.makes_controls, false);
     options_.kernel_filter.clear();
     for (const frontend::KernelDecl& decl : unit.kernels)
       if (explore::isSameKernel(decl.name, kernel.name)) decl_ = &decl;
@@ -95,10 +96,11 @@ class KernelScorer {
     for (const explore::Scenario& scenario : scenarios_)
       reads_.push_back(readsFrom(program_, scenario.launch, identity(subject.size())));
     std::vector<std::function<void()>> jobs;
-    std::uint32_t number = 0;
+    std::uint32_t number = 0, meant = 0;
     for (Mutant& mutant : mutantsOf(subject)) {
+      ++number;
       const bool is_meant = selection_.operators.empty() || selection_.operators.contains(operators()[mutant.op].name);
-      if (is_meant && number++ % selection_.parts == selection_.part) score_.mutants.push_back({std::move(mutant)});
+      if (is_meant && meant++ % selection_.parts == selection_.part) score_.mutants.push_back({std::move(mutant), number});
     }
     for (Scored& scored : score_.mutants) jobs.push_back([&] { decide(scored, statements); });
     runner(std::move(jobs));
@@ -110,6 +112,7 @@ class KernelScorer {
     const witness::Repaired reference = referenceOf(*edited);
     explore::Options options = options_;
     options.makes_jobs = makes_jobs_;
+    options.makes_controls = makes_controls_;
     const explore::Trial trial{.reference = &reference, .stops_at_finding = true};
     const std::vector<KernelReport> reports = explore::analyze(mutate(unit_, program_, *edited), options, trial);
     judge(scored, reports.front(), *edited);
@@ -134,7 +137,9 @@ class KernelScorer {
     if (const auto found = std::find_if(findings.begin(), findings.end(), isCounted); found != findings.end()) {
       scored.fate = Fate::kKilled;
       scored.rule = found->rule;
-      if (makes_jobs_) std::copy_if(findings.begin(), findings.end(), std::back_inserter(scored.findings), isCounted);
+      for (const Finding& finding : findings) {
+        if (isCounted(finding) && finding.job != nullptr) scored.jobs.push_back({finding.rule, finding.job});
+      }
       return;
     }
     const Compared compared = compare(edited);
@@ -146,6 +151,7 @@ class KernelScorer {
     } else {
       judgeUnproved(scored, report, compared.difference.empty());
     }
+    if (scored.fate == Fate::kEquivalent && report.control_job != nullptr) scored.jobs.push_back({"none", report.control_job});
   }
 
   void judgeUnproved(Scored& scored, const KernelReport& report, bool is_same) const {
@@ -215,7 +221,7 @@ class KernelScorer {
   std::vector<ReadsFrom> reads_;  ///< of the kernel itself, by scenario
   std::set<std::pair<Severity, std::string>> own_rules_;
   std::set<std::string> own_limits_;
-  bool makes_jobs_ = false;
+  bool makes_jobs_ = false, makes_controls_ = false;
   KernelScore score_;
 };
 

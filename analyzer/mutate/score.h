@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,18 @@ std::string_view toString(Fate fate);  ///< "killed", ...
 
 struct Scored {
   Mutant mutant;
+  std::uint32_t number = 0;  ///< among all mutants of the kernel, from 1, whatever the selection is
   Fate fate = Fate::kUnproved;
   std::string rule;  ///< kKilled: of the first finding
   std::string why;   ///< otherwise: the limit, what differs
   double seconds = 0;
-  std::vector<diagnose::Finding> findings;  ///< kKilled, with Options::makes_jobs: errors and warnings, with their jobs
+  /// For handoff-confirm, with Options::makes_jobs: of the errors and warnings of kKilled; with Options::makes_controls, too: of
+  /// kEquivalent, with every perturbation, under which nothing may differ from the kernel itself.
+  struct Job {
+    std::string rule;  ///< "none" of a control
+    std::shared_ptr<const diagnose::WitnessJob> content;
+  };
+  std::vector<Job> jobs;
 };
 
 struct KernelScore {

@@ -31,7 +31,7 @@ struct Case {
   const machine::Launch& launch;
   const diagnose::Diagnosis& diagnosis;
   std::vector<Parameter> parameters;
-  const Repaired* repaired = nullptr;  ///< null: no repair is known
+  const Repaired* repaired = nullptr;  ///< null: no repair is known; of a control: it is its own reference
   bool is_control = false;             ///< there is no finding: `diagnosis` has only what the run assumed
 };
 
