@@ -57,11 +57,11 @@ WarpClock::WarpClock(ActorId first_lane) : first_lane_(first_lane) {
   known_.fill(std::make_shared<const Clock>());
 }
 
-bool WarpClock::isShared(LaneMask lanes) const {
+bool WarpClock::isShared(const Known& known, LaneMask lanes) {
   if (lanes == 0) return true;
-  const Clock* first = known_[lowestLane(lanes)].get();
+  const Clock* const first = known[lowestLane(lanes)].get();
   bool same = true;
-  forEachLane(lanes, [&](unsigned lane) { same &= known_[lane].get() == first; });
+  forEachLane(lanes, [&](unsigned lane) { same &= known[lane].get() == first; });
   return same;
 }
 
@@ -78,22 +78,26 @@ void forEachClock(const std::array<ClockRef, kWarpSize>& known, LaneMask lanes, 
   });
 }
 
-// Applies `change(clock, lanes)` once to each distinct clock that the lanes hold, so that lanes that shared one still do.
+}  // namespace
+
+void WarpClock::replace(LaneMask lanes, const ClockRef& clock) {
+  forEachLane(lanes, [&](unsigned lane) { known_[lane] = clock; });
+  is_one_ = isShared(known_, kAllLanes);
+}
+
+// Applies `f(clock, lanes)` once to each distinct clock that the lanes hold, so that lanes that shared one still do.
 template <typename F>
-void changeEach(std::array<ClockRef, kWarpSize>& known, LaneMask lanes, F&& change) {
+void WarpClock::change(LaneMask lanes, F&& f) {
   while (lanes != 0) {
-    const ClockRef old = known[lowestLane(lanes)];
+    const ClockRef old = known_[lowestLane(lanes)];
     LaneMask same = 0;
-    forEachLane(lanes, [&](unsigned lane) { same |= known[lane] == old ? laneBit(lane) : 0; });
+    forEachLane(lanes, [&](unsigned lane) { same |= known_[lane] == old ? laneBit(lane) : 0; });
     auto fresh = std::make_shared<Clock>(*old);
-    change(*fresh, same);
-    const ClockRef result = std::move(fresh);
-    forEachLane(same, [&](unsigned lane) { known[lane] = result; });
+    f(*fresh, same);
+    replace(same, std::move(fresh));
     lanes &= ~same;
   }
 }
-
-}  // namespace
 
 void WarpClock::publish(LaneMask lanes, Clock& target) {
   forEachClock(known_, lanes, [&](const Clock& clock) { target.join(clock); });
@@ -114,36 +118,33 @@ void WarpClock::publishTime(LaneMask lanes, Clock& target) {
 }
 
 void WarpClock::learn(LaneMask lanes, const Clock& source) {
-  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.join(source); });
+  change(lanes, [&](Clock& clock, LaneMask) { clock.join(source); });
 }
 
 void WarpClock::learnPast(LaneMask lanes, const Clock& source) {
-  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.joinPast(source); });
+  change(lanes, [&](Clock& clock, LaneMask) { clock.joinPast(source); });
 }
 
 void WarpClock::learnTime(LaneMask lanes, const Clock& source) {
-  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.joinTime(source); });
+  change(lanes, [&](Clock& clock, LaneMask) { clock.joinTime(source); });
 }
 
 void WarpClock::learn(LaneMask lanes, ActorId actor, Epoch epoch) { learn(lanes, View::kOrder, actor, epoch); }
 
 void WarpClock::learn(LaneMask lanes, View view, ActorId actor, Epoch epoch) {
-  changeEach(known_, lanes, [&](Clock& clock, LaneMask) { clock.raise(view, actor, epoch); });
+  change(lanes, [&](Clock& clock, LaneMask) { clock.raise(view, actor, epoch); });
 }
 
-void WarpClock::adopt(LaneMask lanes, const ClockRef& source) {
-  forEachLane(lanes, [&](unsigned lane) { known_[lane] = source; });
-}
+void WarpClock::adopt(LaneMask lanes, const ClockRef& source) { replace(lanes, source); }
 
 void WarpClock::exchange(LaneMask lanes) {
   auto joined = std::make_shared<Clock>();
   publish(lanes, *joined);
-  const ClockRef result = std::move(joined);
-  forEachLane(lanes, [&](unsigned lane) { known_[lane] = result; });
+  replace(lanes, std::move(joined));
 }
 
 void WarpClock::fence(LaneMask lanes, View fenced) {
-  changeEach(known_, lanes, [&](Clock& clock, LaneMask same) {
+  change(lanes, [&](Clock& clock, LaneMask same) {
     clock.fence(fenced);
     // Lanes that share a clock fence together; a neighbour's events count only once they are ordered, too.
     forEachLane(same, [&](unsigned lane) { clock.raise(fenced, actorOf(lane), epoch_); });
@@ -152,7 +153,7 @@ void WarpClock::fence(LaneMask lanes, View fenced) {
 }
 
 void WarpClock::settleLoads(LaneMask lanes, View view) {
-  changeEach(known_, lanes, [&](Clock& clock, LaneMask) {
+  change(lanes, [&](Clock& clock, LaneMask) {
     forEachLane(lanes, [&](unsigned lane) { clock.raise(view, actorOf(lane), epoch_); });
   });
   ++epoch_;

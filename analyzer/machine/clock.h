@@ -92,7 +92,8 @@ class WarpClock {
   explicit WarpClock(ActorId first_lane);
 
   const Clock& of(unsigned lane) const { return *known_[lane]; }
-  bool isShared(LaneMask lanes) const;  ///< all these lanes hold the same clock object
+  /// All these lanes hold the same clock object.
+  bool isShared(LaneMask lanes) const { return is_one_ || isShared(known_, lanes); }
   Epoch epoch() const { return epoch_; }
   ActorId actorOf(unsigned lane) const { return first_lane_ + lane; }
 
@@ -133,9 +134,15 @@ class WarpClock {
   }
 
  private:
+  using Known = std::array<ClockRef, kWarpSize>;
+  static bool isShared(const Known& known, LaneMask lanes);
+  template <typename F> void change(LaneMask lanes, F&& f);
+  void replace(LaneMask lanes, const ClockRef& clock);
+
   ActorId first_lane_;
   Epoch epoch_ = 1;
-  std::array<ClockRef, kWarpSize> known_;
+  Known known_;
+  bool is_one_ = true;  ///< all lanes share: asked for every cell that a warp reads
 };
 
 }  // namespace handoff::machine

@@ -79,17 +79,17 @@ bool RaceChecker::readAfter(Access writer, const Cell& cell, LaneMask lanes, con
     return false;
   }
   if (writer.event == second.event) return false;
-  // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
-  const bool shared = run_.cluster.warps[read.warp].clock.isShared(lanes);
-  bool asked = false;
   LaneMask rest = lanes;
+  if (run_.cluster.warps[read.warp].clock.isShared(lanes)) {
+    // Lanes that share a clock and are not the writer know the same; asking one of each kind is enough.
+    const LaneMask own = write.warp == read.warp ? lanes & laneBit(writer.lane) : 0;
+    const LaneMask others = lanes & ~own;
+    rest = own | (others & (~others + 1));
+  }
   while (rest != 0) {
     Second one = second;
     one.lane = lowestLane(rest);
     rest &= rest - 1;
-    const bool is_writer = write.warp == read.warp && writer.lane == one.lane;
-    if (shared && asked && !is_writer) continue;
-    asked |= !is_writer;
     const Verdict verdict = judge(writer, Part::kWrite, one);
     if (verdict == Verdict::kFine) continue;
     report(writer, one, cell, /*reader_is_first=*/false, verdict == Verdict::kUnfenced);
