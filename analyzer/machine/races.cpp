@@ -299,7 +299,12 @@ void RaceChecker::writeCell(Cell& cell, const Second& second) {
       asked_write_ = asked;
     }
   }
-  if (cell.reads != 0) checkAgainstReaders(cell, second);
+  if (cell.reads != 0) {
+    const AskedReaders readers{second.event, second.lane, cell.reads, second.cta};
+    const std::size_t reported = run_.outcome.conflicts.size();
+    if (candidates_ != nullptr || asked_readers_ != readers) checkAgainstReaders(cell, second);
+    if (candidates_ == nullptr && reported == run_.outcome.conflicts.size()) asked_readers_ = readers;
+  }
   read_sets_.release(cell.previous_reads);
   cell.previous_write = cell.write;
   cell.previous_reads = cell.reads;

@@ -149,6 +149,15 @@ class RaceChecker {
     bool operator==(const Asked&) const = default;
   };
   Asked asked_, asked_write_;
+  /// The same of a write and the readers before it. The last cell that was asked about holds on to them.
+  struct AskedReaders {
+    EventId event = 0;
+    unsigned lane = 0;
+    ReadSetId reads = 0;
+    std::uint32_t cta = 0;
+    bool operator==(const AskedReaders&) const = default;
+  };
+  AskedReaders asked_readers_;
   /// Answers that were fine, by the first access: a tile has thousands of cells with the same few readers.
   struct Judged { Access first; EventId second = 0; unsigned lane = 0; Part part = Part::kRead; bool reads = false; };
   std::array<Judged, 256> judged_{};

@@ -4,7 +4,9 @@
 
 namespace handoff::machine {
 
-ReadSetId ReadSets::allocate(const Node& node) {
+ReadSetId ReadSets::make(Node node, ReadSetId next) {
+  node.next = next;
+  node.owners = 1;
   if (free_ == 0) {
     nodes_.push_back(node);
     return static_cast<ReadSetId>(nodes_.size() - 1);
@@ -17,7 +19,7 @@ ReadSetId ReadSets::allocate(const Node& node) {
 
 void ReadSets::release(ReadSetId set) {
   if (isSingle(set)) return;
-  while (set != 0) {
+  while (set != 0 && --nodes_[set].owners == 0) {
     const ReadSetId next = nodes_[set].next;
     nodes_[set].next = free_;
     free_ = set;
@@ -46,27 +48,29 @@ bool ReadSets::absorb(Node& old, Node& added, const Event& fresh) const {
   return old.lanes != 0;
 }
 
+ReadSetId ReadSets::with(ReadSetId set, EventId event, LaneMask lanes) {
+  Node added{.event = event, .lanes = lanes};
+  const Event& fresh = log_[event];
+  ReadSetId kept = 0;
+  forEach(set, [&](Node node) {
+    if (absorb(node, added, fresh)) kept = make(node, kept);
+    return true;
+  });
+  const bool is_single = kept == 0 && added.repeated == 0 && std::has_single_bit(added.lanes);
+  return is_single ? kSingleBit | makeWrite(event, lowestLane(added.lanes)) : make(added, kept);
+}
+
 ReadSetId ReadSets::add(ReadSetId set, EventId event, LaneMask lanes) {
-  Node added{.next = 0, .event = event, .lanes = lanes, .repeated = 0};
-  if (set != 0) {
-    const Event& fresh = log_[event];
-    if (isSingle(set)) {
-      Node old = singleNode(set);
-      if (absorb(old, added, fresh)) added.next = allocate(old);
-    } else {
-      ReadSetId kept = 0;
-      for (ReadSetId id = set; id != 0;) {
-        const ReadSetId next = nodes_[id].next;
-        const bool stays = absorb(nodes_[id], added, fresh);
-        nodes_[id].next = stays ? kept : free_;
-        (stays ? kept : free_) = id;
-        id = next;
-      }
-      added.next = kept;
-    }
+  if (last_.set == set && last_.event == event && last_.lanes == lanes) {
+    release(set);
+  } else {
+    const ReadSetId result = with(set, event, lanes);
+    release(last_.set);
+    release(last_.result);
+    last_ = {.set = set, .result = result, .event = event, .lanes = lanes};
   }
-  const bool is_single = added.next == 0 && added.repeated == 0 && std::has_single_bit(added.lanes);
-  return is_single ? kSingleBit | makeWrite(event, lowestLane(added.lanes)) : allocate(added);
+  retain(last_.result);
+  return last_.result;
 }
 
 }  // namespace handoff::machine

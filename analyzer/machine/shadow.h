@@ -3,7 +3,7 @@
 // writes that the last one is not ordered behind.
 //
 // A cell stands for `granule` bytes, the narrowest access the kernel makes, so that neighbours never share one. It
-// holds five ids; the sets of readers are hash-consed, because a tile is read by the same few warps all over.
+// holds five ids; cells share their sets of readers, because a tile is read by the same few warps all over.
 //
 // The contents before the last write are kept because a race between a read and a refill can be met in either order:
 // only what came before tells whether the reader wanted the old tile (refilled too early) or the new one.
@@ -41,8 +41,8 @@ struct Cell {
   }
 };
 
-/// Sets of readers (and of writers that nothing orders), each owned by one cell. A single reading thread, by far the most frequent set, is its own id;
-/// others are lists from a pool.
+/// Sets of readers (and of writers that nothing orders). A single reading thread is its own id; others are lists from a
+/// pool. Lists never change, so that cells of a tile share them: whoever holds an id owns a reference.
 class ReadSets {
  public:
   struct Node {
@@ -50,6 +50,7 @@ class ReadSets {
     EventId event = 0;
     LaneMask lanes = 0;
     LaneMask repeated = 0;  ///< lanes for which this was not the first read of these contents by this statement
+    std::uint32_t owners = 0;
   };
   /// Ids of single readers hold the event in the bits above the lane.
   static constexpr EventId kMaxEvents = 1u << 26;
@@ -77,21 +78,21 @@ class ReadSets {
   ReadSetId filter(ReadSetId set, F&& keep) {
     if (set == 0) return 0;
     if (isSingle(set)) return keep(singleNode(set)) != 0 ? set : 0;
-    ReadSetId first = 0, last = 0;
-    while (set != 0) {
-      const ReadSetId id = std::exchange(set, nodes_[set].next);
-      const LaneMask lanes = nodes_[id].lanes & keep(nodes_[id]);
-      nodes_[id].lanes = lanes;
-      nodes_[id].repeated &= lanes;
-      nodes_[id].next = lanes != 0 ? 0 : free_;
-      if (lanes == 0) {
-        free_ = id;
-      } else {
-        (last == 0 ? first : nodes_[last].next) = id;
-        last = id;
-      }
+    std::vector<Node> left;
+    bool is_whole = true;
+    for (ReadSetId id = set; id != 0; id = nodes_[id].next) {
+      Node node = nodes_[id];
+      const LaneMask lanes = node.lanes & keep(node);
+      is_whole &= lanes == node.lanes;
+      node.lanes = lanes;
+      node.repeated &= lanes;
+      if (lanes != 0) left.push_back(node);
     }
-    return first;
+    if (is_whole) return set;
+    ReadSetId result = 0;
+    for (auto node = left.rbegin(); node != left.rend(); ++node) result = make(*node, result);
+    release(set);
+    return result;
   }
 
  private:
@@ -100,12 +101,23 @@ class ReadSets {
   static Node singleNode(ReadSetId id) {
     return {.next = 0, .event = (id & ~kSingleBit) >> 5, .lanes = laneBit(id & 31), .repeated = 0};
   }
-  ReadSetId allocate(const Node& node);
+  /// Takes over the reference to `next`.
+  ReadSetId make(Node node, ReadSetId next);
+  void retain(ReadSetId set) {
+    if (set != 0 && !isSingle(set)) ++nodes_[set].owners;
+  }
+  ReadSetId with(ReadSetId set, EventId event, LaneMask lanes);
   bool absorb(Node& old, Node& added, const Event& fresh) const;
 
   const EventLog& log_;
   std::vector<Node> nodes_;
   ReadSetId free_ = 0;
+  /// The last set that was added to, and what became of it: neighbouring cells mostly have the same readers.
+  struct Added {
+    ReadSetId set = 0, result = 0;
+    EventId event = 0;
+    LaneMask lanes = 0;
+  } last_;
 };
 
 /// The shadow of one linear range (the shared memory of a CTA).

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 namespace handoff::machine {
@@ -90,9 +91,35 @@ TEST_F(ReadSetsTest, OtherStatementIsNone) {
 }
 
 TEST_F(ReadSetsTest, ReleasedNodesAreUsedAgain) {
-  const ReadSetId set = sets_.add(0, read(0, 1), 0b11);
-  sets_.release(set);
-  EXPECT_EQ(sets_.add(0, read(1, 1), 0b11), set);
+  ReadSetId highest = 0;
+  for (unsigned i = 0; i < 1000; ++i) {
+    const ReadSetId set = sets_.add(sets_.add(0, read(0, 1), 0b11), read(1, 1), 0b11);
+    highest = std::max(highest, set);
+    sets_.release(set);
+  }
+  EXPECT_LT(highest, 10u);
+}
+
+TEST_F(ReadSetsTest, CellsWithTheSameReadersShareOneList) {
+  const EventId first = read(0, 1), second = read(1, 1);
+  const ReadSetId one = sets_.add(0, first, 0b11), other = sets_.add(0, first, 0b11);
+  EXPECT_EQ(one, other);
+  const ReadSetId more = sets_.add(one, second, 0b11);  // the other cell is not read again
+  EXPECT_EQ(readersOf(more), (Readers{{first, 0b11}, {second, 0b11}}));
+  EXPECT_EQ(readersOf(other), (Readers{{first, 0b11}}));
+  sets_.release(more);
+  for (unsigned i = 0; i < 10; ++i) sets_.add(0, read(2, 1), 0b11);
+  EXPECT_EQ(readersOf(other), (Readers{{first, 0b11}})) << "still owned";
+}
+
+TEST_F(ReadSetsTest, FilterLeavesWhatOthersHold) {
+  const EventId first = read(0, 1), second = read(1, 1);
+  const auto both = [&] { return sets_.add(sets_.add(0, first, 0b11), second, 0b11); };
+  const ReadSetId one = both(), other = both();
+  const auto keepFirst = [&](const ReadSets::Node& node) { return node.event == first ? LaneMask{0b10} : LaneMask{0}; };
+  EXPECT_EQ(readersOf(sets_.filter(one, keepFirst)), (Readers{{first, 0b10}}));
+  EXPECT_EQ(readersOf(other), (Readers{{first, 0b11}, {second, 0b11}}));
+  EXPECT_EQ(sets_.filter(other, [](const ReadSets::Node&) { return kAllLanes; }), other);
 }
 
 TEST_F(ReadSetsTest, ManyReadersAreAllKept) {
