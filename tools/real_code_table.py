@@ -4,12 +4,13 @@
 
     tools/real_code_table.py --handoff=build/dev/bin/handoff CHECKOUTS      # all of the list; takes an hour
     tools/real_code_table.py --only='marlin|fast' CHECKOUTS                 # these again; the other rows stay
+    tools/real_code_table.py --time-share=100 CHECKOUTS                     # all, within the time that Clang took for each
     tools/real_code_table.py --tables                                       # no run: the tables from the results
 
 CHECKOUTS is a folder with a checkout of each repository, in a folder of its name, at the commit that the list gives.
 The list (tools/real_code/tus.json) says how each translation unit is compiled, and, where its host code does not show it, how its
 kernels are launched (`launches`), what the boxes of their tensor maps are (`tensormaps`), and whence that is known (`why`);
-instantiations are in tools/real_code/tus. Results are kept in docs/real-code.json. tools/real_code/findings.json says of each
+instantiations are in tools/real_code/tus. Results are kept in docs/real-code.json, with --time-share in docs/real-code-share.json. tools/real_code/findings.json says of each
 finding whether it is real, and why. Exit code 1: a finding is not argued there, or is argued false, or a unit was not checked.
 """
 import argparse
@@ -25,12 +26,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HERE = ROOT / "tools/real_code"
 RESULTS = ROOT / "docs/real-code.json"
+SHARE_RESULTS = ROOT / "docs/real-code-share.json"
 PAGE = ROOT / "docs/real-code.md"
 MARKS = ("<!-- tools/real_code_table.py: begin -->", "<!-- tools/real_code_table.py: end -->")
+SHARE_MARKS = ("<!-- tools/real_code_table.py: share begin -->", "<!-- tools/real_code_table.py: share end -->")
 VERDICTS = ["verified", "bounded", "violation", "error"]
 
 
@@ -43,7 +47,7 @@ def expanded(text, checkouts):
     return re.sub(r"\{([\w.-]+)\}", lambda m: str(HERE / "tus" if m[1] == "tus" else checkouts / m[1]), text)
 
 
-def command_of(handoff, repositories, unit, checkouts, config, limit):
+def command_of(handoff, repositories, unit, checkouts, config, limit, share=None):
     repository = repositories[unit["repository"]]
     source = expanded(unit["source"], checkouts)
     if not source.startswith("/"):
@@ -53,6 +57,8 @@ def command_of(handoff, repositories, unit, checkouts, config, limit):
                "-j", "1", f"--arch={unit['arch']}", f"--time-limit={limit}"]
     if "kernel" in unit:
         command.append(f"--kernel={unit['kernel']}")
+    if share is not None:
+        command.append(f"--time-share={share}")
     if config is not None:
         command.append(f"--config-file={config}")
     return command + [source, "--", f"-std={unit.get('std', 'c++17')}"] + flags
@@ -111,7 +117,8 @@ def kernel_row(kernel):
 def check(handoff, repositories, unit, checkouts, options):
     row = {"name": unit["name"], "repository": unit["repository"], "source": unit["source"]}
     with tempfile.TemporaryDirectory() as folder:
-        command = command_of(handoff, repositories, unit, checkouts, config_of(unit, folder), options.time_limit)
+        command = command_of(handoff, repositories, unit, checkouts, config_of(unit, folder), options.time_limit,
+                             options.time_share)
         out, err, usage = measured(command, options.timeout)
     try:
         # Where the checkouts lie is nobody's business.
@@ -220,30 +227,56 @@ def finding_table(rows, arguments):
     return lines, bad
 
 
-def page(rows, repositories, arguments):
+def summary(rows):
     kernels = protocol(rows)
     counts = collections.Counter(kernel["verdict"] for kernel in kernels)
     done = [row for row in rows if "error" not in row]
     shares = sorted(row["analysis_seconds"] / max(row["clang_seconds"], 0.01) for row in done)
     shares = shares or [0.0]
     clang, analysis = (sum(row[key] for row in done) for key in ("clang_seconds", "analysis_seconds"))
+    return [f"{len(kernels)} kernels with a protocol in {len(rows)} units of "
+            f"{len({row['repository'] for row in rows})} repositories: "
+            + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) + ".",
+            f"Analysis as a share of Clang's time: median {statistics.median(shares):.2f}, worst {shares[-1]:.2f}; "
+            f"all units together {analysis:.0f} s beside {clang:.0f} s of Clang ({analysis / max(clang, 0.01):.2f})."]
+
+
+def share_lines(rows, whole):
+    """What the share costs: kernels whose verdict is another one than with all the time."""
+    def verdicts(results):
+        return {(row["name"], kernel["name"]): kernel["verdict"] for row in results for kernel in row["kernels"] if kernel["async"]}
+    before = verdicts(whole)
+    changed = collections.defaultdict(list)
+    for (unit, kernel), verdict in verdicts(rows).items():
+        if before.get((unit, kernel), verdict) != verdict:
+            changed[before[unit, kernel], verdict].append(unit)
+    lines = summary(rows)
+    for (old, new), units in sorted(changed.items()):
+        lines += ["", f"{new} instead of {old}: {len(units)} kernels of {', '.join(f'`{unit}`' for unit in dict.fromkeys(units))}."]
+    return lines
+
+
+def page(rows, repositories, arguments):
     findings, bad = finding_table(rows, arguments)
-    lines = [f"{len(kernels)} kernels with a protocol in {len(rows)} units of "
-             f"{len({row['repository'] for row in rows})} repositories: "
-             + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]) + ".",
-             f"Analysis as a share of Clang's time: median {statistics.median(shares):.2f}, worst {shares[-1]:.2f}; "
-             f"all units together {analysis:.0f} s beside {clang:.0f} s of Clang ({analysis / max(clang, 0.01):.2f}).",
-             "", "### By repository", ""] + repository_table(rows, repositories)
+    lines = summary(rows) + ["", "### By repository", ""] + repository_table(rows, repositories)
     lines += ["", "### By unit", ""] + unit_table(rows)
     lines += ["", "### Limits, by the kernels they touch", ""] + limit_table(rows)
     lines += ["", "### Findings", ""] + findings
     return lines, bad
 
 
-def write_page(lines):
+def write_page(lines, marks=MARKS):
     text = PAGE.read_text(encoding="utf-8")
-    begin, end = (text.index(mark) for mark in MARKS)
-    PAGE.write_text(text[:begin + len(MARKS[0])] + "\n\n" + "\n".join(lines) + "\n\n" + text[end:], encoding="utf-8")
+    begin, end = (text.index(mark) for mark in marks)
+    PAGE.write_text(text[:begin + len(marks[0])] + "\n\n" + "\n".join(lines) + "\n\n" + text[end:], encoding="utf-8")
+
+
+def results_of(options):
+    return RESULTS if options.time_share is None else SHARE_RESULTS
+
+
+def read_results(path):
+    return {row["name"]: row for row in read_json(path)} if path.exists() else {}
 
 
 def run(options, repositories, units, results):
@@ -251,14 +284,18 @@ def run(options, repositories, units, results):
     checkouts = pathlib.Path(options.checkouts).resolve()
     wanted = [unit for unit in units if re.search(options.only or "", unit["name"])]
     wanted = [unit for unit in wanted if not (options.missing and unit["name"] in results)]
-    for number, unit in enumerate(wanted, 1):
-        row = check(handoff, repositories, unit, checkouts, options)
-        results[unit["name"]] = row
-        ordered = [results[u["name"]] for u in units if u["name"] in results]
-        text = ",\n".join(json.dumps(one, separators=(",", ":")) for one in ordered)
-        RESULTS.write_text("[\n" + text + "\n]\n", encoding="utf-8")
-        said = row.get("error") or ", ".join(kernel["verdict"] for kernel in row["kernels"])
-        print(f"{number}/{len(wanted)} {unit['name']}: {said}", file=sys.stderr)
+    # The slowest first, so that none is left for the end.
+    wanted.sort(key=lambda unit: -results.get(unit["name"], {}).get("analysis_seconds", 0))
+    with ThreadPoolExecutor(options.j) as pool:
+        running = {pool.submit(check, handoff, repositories, unit, checkouts, options): unit["name"] for unit in wanted}
+        for number, future in enumerate(as_completed(running), 1):
+            name, row = running[future], future.result()
+            results[name] = row
+            ordered = [results[u["name"]] for u in units if u["name"] in results]
+            text = ",\n".join(json.dumps(one, separators=(",", ":")) for one in ordered)
+            results_of(options).write_text("[\n" + text + "\n]\n", encoding="utf-8")
+            said = row.get("error") or ", ".join(kernel["verdict"] for kernel in row["kernels"])
+            print(f"{number}/{len(wanted)} {name}: {said}", file=sys.stderr)
 
 
 def main():
@@ -269,18 +306,22 @@ def main():
     parser.add_argument("--missing", action="store_true", help="only units that have no row yet")
     parser.add_argument("--tables", action="store_true", help="run nothing")
     parser.add_argument("--time-limit", type=int, default=20, metavar="SECONDS", help="for each kernel (default 20)")
+    parser.add_argument("--time-share", type=int, metavar="PERCENT", help="for all kernels of a unit, of Clang's time")
+    parser.add_argument("-j", type=int, default=1, metavar="N", help="units at a time (default 1)")
     parser.add_argument("--timeout", type=int, default=600, metavar="SECONDS", help="for each unit (default 600)")
     options = parser.parse_args()
     if not options.tables and not options.checkouts:
         parser.error("CHECKOUTS or --tables is needed")
     listed = read_json(HERE / "tus.json")
     arguments = read_json(HERE / "findings.json")
-    results = {row["name"]: row for row in read_json(RESULTS)} if RESULTS.exists() else {}
     if not options.tables:
-        run(options, listed["repositories"], listed["units"], results)
-    rows = [results[unit["name"]] for unit in listed["units"] if unit["name"] in results]
+        run(options, listed["repositories"], listed["units"], read_results(results_of(options)))
+    whole, within = (read_results(path) for path in (RESULTS, SHARE_RESULTS))
+    rows = [whole[unit["name"]] for unit in listed["units"] if unit["name"] in whole]
     lines, bad = page(rows, listed["repositories"], arguments)
     write_page(lines)
+    if within:
+        write_page(share_lines([within[row["name"]] for row in rows if row["name"] in within], rows), SHARE_MARKS)
     return 1 if bad or any("error" in row for row in rows) else 0
 
 

@@ -117,6 +117,10 @@ std::string setTimeLimit(CheckOptions& options, std::string_view value) {
   return setUnsigned(options.max_seconds, value);
 }
 
+std::string setTimeShare(CheckOptions& options, std::string_view value) {
+  return setUnsigned(options.time_share, value);
+}
+
 std::string setMaxPaths(CheckOptions& options, std::string_view value) {
   return setUnsigned(options.max_paths, value);
 }

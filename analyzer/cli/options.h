@@ -59,7 +59,7 @@ struct CheckOptions {
   std::vector<std::string> launches;
   Launches launches_explored = Launches::kUnit;
   /// For each kernel; empty: what .handoff.yaml says, else the default of explore::Options.
-  std::optional<unsigned> max_seconds, max_paths, max_memory_mb;
+  std::optional<unsigned> max_seconds, time_share, max_paths, max_memory_mb;
   std::string format = "text";      ///< a name of formats()
   std::string witness_folder;   ///< empty: no jobs
   bool makes_controls = false;  ///< jobs of kernels without findings, too

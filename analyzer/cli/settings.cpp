@@ -3,6 +3,7 @@
 #include "analyzer/cli/settings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 
@@ -31,6 +32,7 @@ constexpr Key kKeys[] = {
     {"frontend", "--frontend", [](const config::Config& c) { return c.frontend; }},
     {"cuda-path", "--cuda-path", [](const config::Config& c) { return c.cuda_path; }},
     {"budget.seconds", "--time-limit", [](const config::Config& c) { return numberText(c.budget.seconds); }},
+    {"budget.share", "--time-share", [](const config::Config& c) { return numberText(c.budget.share); }},
     {"budget.paths", "--max-paths", [](const config::Config& c) { return numberText(c.budget.paths); }},
     {"budget.memory", "--max-memory", [](const config::Config& c) { return numberText(c.budget.memory_mb); }},
 };
@@ -125,6 +127,7 @@ project::Settings settingsFor(const CheckOptions& options, const config::Config&
                              .suppressions = config.suppressions};
   explore::Options& result = settings.explore;
   result.max_seconds = merged.max_seconds.value_or(result.max_seconds);
+  result.max_share = merged.time_share.value_or(0) / 100.0;
   result.max_paths = merged.max_paths.value_or(result.max_paths);
   result.max_memory_mb = merged.max_memory_mb.value_or(result.max_memory_mb);
   result.kernel_filter = merged.kernel;
@@ -197,7 +200,8 @@ config::Config effectiveConfig(const CheckOptions& options, const config::Config
   if (options.launches.empty()) all.launches = config.launches;
   all.tensor_maps = config.tensor_maps;
   all.suppressions = config.suppressions;
-  all.budget = {settings.explore.max_seconds, settings.explore.max_paths, settings.explore.max_memory_mb};
+  all.budget = {.seconds = static_cast<unsigned>(settings.explore.max_seconds), .paths = settings.explore.max_paths, .memory_mb = settings.explore.max_memory_mb};
+  if (settings.explore.max_share != 0) all.budget.share = static_cast<unsigned>(std::lround(100 * settings.explore.max_share));
   return all;
 }
 

@@ -27,19 +27,21 @@ config::Config configured(const std::string& text) {
 
 TEST(Settings, CommandLineComesBeforeTheConfiguration) {
   const config::Config config =
-      configured("arch: sm_80\nfrontend: nvcc\nwarnings-as-errors: \"*\"\nbudget: {seconds: 7, paths: 9}\n");
+      configured("arch: sm_80\nfrontend: nvcc\nwarnings-as-errors: \"*\"\nbudget: {seconds: 7, share: 150, paths: 9}\n");
   const project::Settings only = settingsFor(given({}), config);
   EXPECT_EQ(only.frontend.arch, "sm_80");
   EXPECT_EQ(only.frontend.frontend, frontend::Choice::kNvcc);
   EXPECT_EQ(only.warnings_as_errors, "*");
-  EXPECT_EQ(only.explore.max_seconds, 7u);
+  EXPECT_EQ(only.explore.max_seconds, 7);
+  EXPECT_EQ(only.explore.max_share, 1.5);
   EXPECT_EQ(only.explore.max_paths, 9u);
   const project::Settings both = settingsFor(
-      given({"--arch=sm_90", "--frontend", "clang", "--warnings-as-errors=hang", "--time-limit=3"}), config);
+      given({"--arch=sm_90", "--frontend", "clang", "--warnings-as-errors=hang", "--time-limit=3", "--time-share=20"}), config);
   EXPECT_EQ(both.frontend.arch, "sm_90");
   EXPECT_EQ(both.frontend.frontend, frontend::Choice::kClang);
   EXPECT_EQ(both.warnings_as_errors, "hang");
-  EXPECT_EQ(both.explore.max_seconds, 3u);
+  EXPECT_EQ(both.explore.max_seconds, 3);
+  EXPECT_EQ(both.explore.max_share, 0.2);
   EXPECT_EQ(both.explore.max_paths, 9u);
 }
 

@@ -40,7 +40,7 @@ struct LaunchEntry {
   llvm::SMLoc loc;
 };
 struct BudgetEntry {
-  std::optional<Positive> seconds, paths, memory;
+  std::optional<Positive> seconds, share, paths, memory;
 };
 /// Text that must say something.
 struct Words {
@@ -77,7 +77,8 @@ constexpr std::string_view kAllKeys[] = {"checks",    "warnings-as-errors",
                                          "map",       "box",
                                          "rule",      "file",
                                          "reason",    "seconds",
-                                         "paths",     "memory"};
+                                         "share",     "paths",
+                                         "memory"};
 
 constexpr llvm::StringLiteral kNoText = "expected text: UTF-8 without control characters";
 
@@ -205,6 +206,7 @@ template <>
 struct MappingTraits<BudgetEntry> {
   static void mapping(IO& io, BudgetEntry& budget) {
     io.mapOptional("seconds", budget.seconds);
+    io.mapOptional("share", budget.share);
     io.mapOptional("paths", budget.paths);
     io.mapOptional("memory", budget.memory);
   }
@@ -350,7 +352,7 @@ Result<Config> parse(std::string_view text, const std::string& file) {
     config.tensor_maps.push_back(
         {entry.kernel.text, entry.map.text, entry.box.text, {file, lineOf(text, entry.loc), 0}});
   config.budget = {numberOf(content.budget.seconds), numberOf(content.budget.paths),
-                   numberOf(content.budget.memory)};
+                   numberOf(content.budget.memory), numberOf(content.budget.share)};
   for (const SuppressionEntry& entry : content.suppressions) {
     Suppression item{
         .rule = entry.rule.text, .reason = entry.reason.text, .pos = {file, lineOf(text, entry.loc), 0}};
@@ -385,8 +387,8 @@ std::string toYaml(const Config& config) {
   const auto positive = [](const std::optional<unsigned>& value) {
     return value ? std::optional(Positive{*value}) : std::nullopt;
   };
-  content.budget = {positive(config.budget.seconds), positive(config.budget.paths),
-                    positive(config.budget.memory_mb)};
+  content.budget = {positive(config.budget.seconds), positive(config.budget.share),
+                    positive(config.budget.paths), positive(config.budget.memory_mb)};
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::yaml::Output output(stream, /*Ctxt=*/nullptr, /*WrapColumn=*/0);

@@ -8,7 +8,7 @@
 //     - {kernel: "ring_*", map: tma_a, box: 64x128xbf16}
 //   suppressions:
 //     - {rule: missing-wait, file: "third_party/*", reason: "reported to its authors"}
-//   budget: {seconds: 60, paths: 256, memory: 2048}
+//   budget: {seconds: 60, share: 100, paths: 256, memory: 2048}
 #pragma once
 
 #include <map>
@@ -46,9 +46,10 @@ struct Suppression {
   SourcePos pos;
 };
 
-/// For each kernel; empty: not said.
+/// For each kernel, unless it says otherwise; empty: not said.
 struct Budget {
   std::optional<unsigned> seconds, paths, memory_mb;
+  std::optional<unsigned> share = {};  ///< of all kernels of a file together: percent of the compiler's time
 };
 
 struct Config {

@@ -37,7 +37,7 @@ TEST(Config, LaunchesAndBudget) {
       "  - {kernel: \"ring_*\", launch: \"block=128 K=64\"}\n"
       "  - kernel: \"*\"\n"
       "    launch: block=32x2 grid=4\n"
-      "budget: {seconds: 10, memory: 512}\n");
+      "budget: {seconds: 10, share: 80, memory: 512}\n");
   ASSERT_THAT(config.launches, SizeIs(2));
   EXPECT_EQ(config.launches[0].kernel, "ring_*");
   EXPECT_EQ(config.launches[0].launch, "block=128 K=64");
@@ -45,6 +45,7 @@ TEST(Config, LaunchesAndBudget) {
   EXPECT_EQ(config.launches[0].pos.line, 3u);
   EXPECT_EQ(config.launches[1].pos.line, 4u);
   EXPECT_EQ(config.budget.seconds, 10u);
+  EXPECT_EQ(config.budget.share, 80u);
   EXPECT_EQ(config.budget.paths, std::nullopt);
   EXPECT_EQ(config.budget.memory_mb, 512u);
 }
@@ -186,7 +187,7 @@ TEST(Config, YamlOfAConfigurationIsReadAsTheSame) {
       "launches: [{kernel: \"ring_*\", launch: \"block=128 K=64\"}]\n"
       "tensormaps: [{kernel: \"ring_*\", map: param0+128, box: 64x128xbf16}]\n"
       "suppressions: [{rule: hang, file: \"a b/*\", reason: \"it's: known\"}]\n"
-      "budget: {seconds: 10, memory: 512}\n";
+      "budget: {seconds: 10, share: 80, memory: 512}\n";
   const Config config = parsed(text), again = parsed(toYaml(config));
   EXPECT_EQ(again.checks, config.checks);
   EXPECT_EQ(again.extra_args, config.extra_args);
@@ -199,6 +200,7 @@ TEST(Config, YamlOfAConfigurationIsReadAsTheSame) {
   EXPECT_EQ(again.suppressions[0].reason, "it's: known");
   EXPECT_EQ(again.suppressions[0].file, "a b/*");
   EXPECT_EQ(again.budget.seconds, 10u);
+  EXPECT_EQ(again.budget.share, 80u);
   EXPECT_EQ(again.budget.paths, std::nullopt);
   EXPECT_EQ(toYaml(again), toYaml(config));
 }

@@ -28,7 +28,10 @@ struct ConfiguredTensorMap {
 };
 
 struct Options {
-  unsigned max_seconds = 60;                 ///< processor time per kernel
+  double max_seconds = 60;                   ///< processor time per kernel
+  /// Of the time that the front end took for the unit, for all its kernels together: what one leaves is there for the
+  /// others. 0: no such bound. None for PTX, which no front end has made.
+  double max_share = 0;
   std::uint64_t max_steps = 2'000'000;       ///< executed warp instructions per run; of large blocks more:
   std::uint64_t min_steps_of_warp = 40'000;  ///< at least these for each warp
   std::string kernel_filter;                 ///< only kernels whose name contains this; empty: all

@@ -220,7 +220,7 @@ Result<Unit> loadWithNvcc(const Job& job) {
   if (!compiled) return compiled.error();
   const double seconds = secondsSince(start);
   auto unit = unitFromNvcc(job, *compiled, runClang(job, /*wants_ptx=*/false));
-  if (unit) unit->produce_seconds = seconds;
+  if (unit) unit->produce_seconds = unit->produce_processor_seconds = seconds;
   return unit;
 }
 
@@ -236,7 +236,7 @@ Result<Unit> loadWithClang(const Job& job, Choice choice) {
       auto unit = unitFromNvcc(job, *compiled, output);
       if (!unit) return unit;
       unit->notes.push_back({"Clang could not serve this file, nvcc did: " + doubt->message, doubt->pos});
-      unit->produce_seconds = secondsSince(start);
+      unit->produce_seconds = unit->produce_processor_seconds = secondsSince(start);
       return unit;
     } else if (isCancelled(job.cancel)) {
       return compiled.error();
@@ -247,8 +247,12 @@ Result<Unit> loadWithClang(const Job& job, Choice choice) {
   }
   if (failure) return *failure;
   const double seconds = secondsSince(start);
+  const double processor_seconds = output.processor_seconds;
   auto unit = unitFromClang(job, std::move(output));
-  if (unit) unit->produce_seconds = seconds;
+  if (unit) {
+    unit->produce_seconds = seconds;
+    unit->produce_processor_seconds = processor_seconds;
+  }
   return unit;
 }
 

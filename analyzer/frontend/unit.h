@@ -111,6 +111,8 @@ struct Unit {
   std::set<std::string> files_read;    ///< absolute; the input and whatever it includes, headers of the system too
   std::set<std::string> files_missed;  ///< absolute; looked for outside of the system's folders, and not there
   double produce_seconds = 0;   ///< wall time from input to PTX text, without parsing the PTX
+  /// Likewise, of the processor; of a compiler that is a process of its own, wall time.
+  double produce_processor_seconds = 0;
   double parse_seconds = 0;     ///< wall time of ptx::parse
 };
 

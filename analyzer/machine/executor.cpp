@@ -7,6 +7,7 @@
 // for their warp to reconverge may go on alone, since PTX promises no reconvergence.
 #include "analyzer/machine/executor.h"
 
+#include <cmath>
 #include <variant>
 
 #include "analyzer/machine/address.h"
@@ -151,7 +152,7 @@ bool Executor::isOverBudget(bool is_slow) {
   if (outcome_.steps > options_.max_steps) budget = std::to_string(options_.max_steps) + " warp instructions";
   if (outcome_.log.end() > options_.max_events) budget = std::to_string(options_.max_events) + " protocol events";
   if ((is_slow || outcome_.steps % kStepsPerTimeCheck == 0) && ThreadClock::now() > deadline_) {
-    budget = std::to_string(static_cast<unsigned>(options_.max_seconds)) + " seconds";
+    budget = options_.max_seconds < 1 ? "its share of the time" : std::to_string(std::lround(options_.max_seconds)) + " seconds";
   }
   if (budget.empty()) return false;
   std::uint32_t at = 0;

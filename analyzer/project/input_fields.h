@@ -23,7 +23,7 @@ void fields(A& archive, explore::ConfiguredTensorMap& map) {
 /// not decide on a report that was not cut short.
 template <typename A>
 void fields(A& archive, explore::Options& options) {
-  auto& [max_seconds, max_steps, min_steps_of_warp, kernel_filter, launches, configured, tensor_maps, try_repairs,
+  auto& [max_seconds, max_share, max_steps, min_steps_of_warp, kernel_filter, launches, configured, tensor_maps, try_repairs,
          any_launch, explores_other_launches, max_paths, makes_jobs, makes_controls, makes_pictures,
          solver_milliseconds, max_memory_mb, cancel] = options;
   all(archive, max_steps, min_steps_of_warp, launches, configured, tensor_maps, try_repairs, any_launch, explores_other_launches,

@@ -3,6 +3,7 @@
 #include "analyzer/symbolic/solver.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 namespace handoff::symbolic {
@@ -104,6 +105,12 @@ Solver::Assumptions Solver::slice(const Assumptions& open) const {
 void Solver::keep(Valuation values, std::deque<Valuation>& among) {
   among.push_front(std::move(values));
   if (among.size() > kMaxInputs) among.pop_back();
+}
+
+std::chrono::milliseconds Solver::timeLeft() const {
+  if (deadline_ == ThreadClock::time_point::max()) return time_;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - ThreadClock::now());
+  return std::clamp(left, std::chrono::milliseconds(1), time_);
 }
 
 Solver::Answer Solver::isFeasible() {

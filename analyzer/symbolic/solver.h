@@ -85,6 +85,8 @@ class Solver {
   static bool isConflict(const Ranges& ranges);
   const Assumptions& piecesOf(const Assumption& assumption);
   const Parted& partedOf(const Assumption& assumption);
+  /// For a question.
+  std::chrono::milliseconds timeLeft() const;
   void restrict(Ranges& ranges, const Ranges& further) const;
   Assumptions alternativesOf(const Assumption& assumption);
   Answer ask(const Assumptions& assumptions, Model& model);

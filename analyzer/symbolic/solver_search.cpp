@@ -182,8 +182,8 @@ Answer Solver::ask(const Assumptions& assumptions, Model& model) {
   if (question.open.empty()) return Answer::kYes;
   if (const std::optional<Answer> answer = askBox(terms_, question.open, question.ranges, model)) return *answer;
   if (refutations_.cover(question.open, question.ranges)) return Answer::kNo;
-  question.time = time_;
-  question.end = ThreadClock::now() + kQuestionTimes * time_;
+  question.time = timeLeft();
+  question.end = ThreadClock::now() + kQuestionTimes * question.time;
   const Answer answer = search(std::move(question), model, 0);
   was_cut_short_ |= answer == Answer::kUnknown;  // bit-vectors are decidable: it gives up for lack of time only
   return answer;

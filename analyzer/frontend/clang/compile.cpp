@@ -15,6 +15,7 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
+#include <chrono>
 #include <mutex>
 
 #include "analyzer/frontend/clang/attempt.h"
@@ -24,6 +25,7 @@
 #include "analyzer/frontend/clang/lowering.h"
 #include "analyzer/frontend/clang/recording_files.h"
 #include "analyzer/frontend/clang/virtual_files.h"
+#include "analyzer/support/thread_clock.h"
 
 namespace handoff::frontend {
 namespace {
@@ -306,7 +308,11 @@ ClangOutput compileWithClang(const ClangRequest& request) {
   initializeOnce();
   ClangOutput output;
   Guard guard;
-  const bool is_alive = guard.RunSafelyOnThread([&] { compile(request, output); }, kStackBytes);
+  const bool is_alive = guard.RunSafelyOnThread([&] {
+    compile(request, output);
+    // All that this thread has ever done.
+    output.processor_seconds = std::chrono::duration<double>(ThreadClock::now().time_since_epoch()).count();
+  }, kStackBytes);
   if (isCancelled(request.cancel)) {
     ClangOutput cancelled;
     cancelled.failure = kCancelled;

@@ -41,6 +41,7 @@ struct ClangOutput {
   std::vector<SourcePos> lost_kernels;  ///< "__global__" in the user's files that led to no declaration
   std::set<std::string> files_read, files_missed;  ///< as in Unit
   bool has_facts = false;  ///< the syntax tree reached its end: kernels and launches are complete
+  double processor_seconds = 0;
   std::string failure;     ///< the compiler crashed, or the code generator refused: why
 };
 
