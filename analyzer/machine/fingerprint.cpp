@@ -244,15 +244,26 @@ class Hasher {
     return groups.isRetired(lane, group) ? ~0ull : groups.committed(lane) - group;
   }
 
+  // By runs of one rank: lanes of a warp mostly know the same.
   std::uint64_t hashOf(const Clock& clock) {
     std::uint64_t hash = 0;
     for (unsigned v = 0; v < kViews; ++v) {
-      const auto& times = clock.times(static_cast<View>(v));
+      const std::vector<Epoch>& times = clock.times(static_cast<View>(v));
+      std::uint64_t rank = 0;
+      std::size_t first = 0;
+      const auto endRun = [&](std::size_t end) {
+        if (rank != 0) hash = mix(mix(hash, (first << 32) | end), (rank << 3) | v);
+      };
       for (std::size_t actor = 0; actor < times.size(); ++actor) {
-        if (times[actor] == 0) continue;
-        const std::uint64_t rank = ranks_.of(static_cast<ActorId>(actor), times[actor]);
-        if (rank != 0) hash = mix(mix(hash, (actor << 3) | v), rank);
+        const bool is_alike = actor % kWarpSize != 0 && actor < cluster_.warps.size() * kWarpSize && times[actor] == times[actor - 1];
+        if (is_alike) continue;
+        const std::uint64_t own = times[actor] == 0 ? 0 : ranks_.of(static_cast<ActorId>(actor), times[actor]);
+        if (own == rank && actor != 0) continue;
+        endRun(actor);
+        rank = own;
+        first = actor;
       }
+      endRun(times.size());
     }
     return hash;
   }

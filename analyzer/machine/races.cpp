@@ -29,13 +29,16 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
 }
 
 RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& second) {
-  Judged& known = judged_[first.event % judged_.size()];
+  const std::uint32_t observer = run_.log()[second.event].warp;
+  // Lanes that share a clock know the same of other warps.
+  const bool is_alike = observer != run_.log()[first.event].warp && run_.cluster.warps[observer].clock.isShared(kAllLanes);
+  const unsigned lane = is_alike ? 0 : second.lane;
+  Judged& known = judged_[(first.event * kWarpSize + first.lane) % judged_.size()];
   const bool is_known = known.first.event == first.event && known.first.lane == first.lane && known.second == second.event &&
-                        known.lane == second.lane && known.part == part && known.reads == second.reads;
+                        known.lane == lane && known.cta == second.cta && known.part == part && known.reads == second.reads;
   if (is_known) return Verdict::kFine;
   const Verdict verdict = judgeAnew(first, part, second);
-  // In a multicast the same copy writes several CTAs, for each of which it is asked apart.
-  if (verdict == Verdict::kFine && !isCopy(run_.log()[first.event].kind)) known = {first, second.event, second.lane, part, second.reads};
+  if (verdict == Verdict::kFine) known = {first, second.event, lane, second.cta, part, second.reads};
   return verdict;
 }
 

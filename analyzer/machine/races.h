@@ -159,8 +159,15 @@ class RaceChecker {
   };
   AskedReaders asked_readers_;
   /// Answers that were fine, by the first access: a tile has thousands of cells with the same few readers.
-  struct Judged { Access first; EventId second = 0; unsigned lane = 0; Part part = Part::kRead; bool reads = false; };
-  std::array<Judged, 256> judged_{};
+  struct Judged {
+    Access first;
+    EventId second = 0;
+    unsigned lane = 0;
+    std::uint32_t cta = 0;  ///< a multicast writes several, for each of which it is asked apart
+    Part part = Part::kRead;
+    bool reads = false;
+  };
+  std::array<Judged, 2048> judged_{};
   static constexpr std::size_t kMaxReads = 1024;
   /// By the sites of both accesses: index into Outcome::conflicts.
   std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
