@@ -125,6 +125,35 @@ class MisuseReporter {
         finding.message = "tensor memory is allocated after the block has given up the right to";
         relate(finding, misuse_.other, "it is given up here");
         break;
+      case Misuse::Kind::kTensorMemoryUnallocated:
+        finding.rule = "cluster-lifetime";
+        finding.message = "no allocation that still lasts has given the block the " + number(misuse_.wanted) +
+                          " columns of tensor memory from " + number(misuse_.value) + " on, which " + thread() + " uses or frees here";
+        break;
+      case Misuse::Kind::kMisalignedBarrier:
+        finding.rule = "uninitialized-barrier";
+        finding.message = "no mbarrier can lie at " + place(ptx::Space::kShared) + ": the address is not a multiple of " +
+                          number(misuse_.wanted) + " bytes";
+        break;
+      case Misuse::Kind::kBarrierInUse:
+        finding.rule = "uninitialized-barrier";
+        finding.message = thread() + " ends the mbarrier " + place(ptx::Space::kShared) +
+                          " or initialises it again, and no barrier orders its use by other warps before that";
+        relate(finding, misuse_.other, "it was initialised here");
+        break;
+      case Misuse::Kind::kBadArrivalCount:
+        finding.rule = "arrival-count-mismatch";
+        finding.message = "an mbarrier counts 1 to " + number(misuse_.wanted) + " arrivals, not " + number(misuse_.value);
+        break;
+      case Misuse::Kind::kOutsideMask:
+        finding.rule = "divergent-protocol";
+        finding.message = thread() + " executes a warp barrier whose mask leaves it out: it is not ordered with the others";
+        break;
+      case Misuse::Kind::kSplitRegisters:
+        finding.rule = "divergent-protocol";
+        finding.message = "warp " + number(misuse_.value) + " of the block does not execute this setmaxnreg, which all warps of its "
+                          "warpgroup have to execute together";
+        break;
       case Misuse::Kind::kReinitialized:
         finding.rule = "uninitialized-barrier";
         finding.message = "the mbarrier " + place(ptx::Space::kShared) + " is initialised again without mbarrier.inval";
@@ -231,8 +260,8 @@ class MisuseReporter {
       }
       case Misuse::Kind::kLateExpect:
         finding.rule = "phase-race";
-        finding.message = "nothing orders these expected bytes of " + thread() + " before the last arrival of the phase of " + object +
-                          ": the phase may complete without them";
+        finding.message = (isTracking() ? "nothing orders this arrival for the copies of " : "nothing orders these expected bytes of ") +
+                          thread() + " before the last arrival of the phase of " + object + ": the phase may complete without them";
         return;
       case Misuse::Kind::kByteRange:
         finding.rule = "tx-count-mismatch";
@@ -263,6 +292,12 @@ class MisuseReporter {
         relate(finding, misuse_.other, "the barrier is initialised here");
     }
   }
+
+  /// cp.async.mbarrier.arrive, which no count waits for.
+  bool isTracking() const { return run_.outcome.log[misuse_.event].kind == machine::EventKind::kCopyArrive; }
+
+  /// A shuffle, a vote or elect.sync, which wait for the lanes of their mask.
+  bool isCollective() const { return std::holds_alternative<ptx::Collective>(run_.program.ops[misuse_.op].decoded->effect); }
 
   /// Equal counts: the participants agree, but all of them only arrive.
   bool isUnawaited() const { return misuse_.kind == Misuse::Kind::kBarrierCountMismatch && misuse_.value == misuse_.wanted; }
@@ -317,7 +352,7 @@ class MisuseReporter {
     finding.rule = "divergent-protocol";
     const auto missing = static_cast<machine::LaneMask>(misuse_.wanted) & ~misuse_.lanes;
     finding.message = "only " + number(std::popcount(misuse_.lanes)) + " of " + number(std::popcount(misuse_.wanted)) +
-                      " threads of warp " + number(misuse_.warp) + " reach this barrier: thread " +
+                      " threads of warp " + number(misuse_.warp) + " reach this " + (isCollective() ? "instruction" : "barrier") + ": thread " +
                       threadName(run_.launch, misuse_.warp, machine::lowestLane(missing)) + " skips it";
   }
 

@@ -82,6 +82,7 @@ Outcome Executor::run() {
       reportLeaks();
       reportLifetimes();
       reportTensorLeaks();
+      reportSplitRegisters();
       break;
     }
     if (letPollsFail() || breakJoins()) continue;

@@ -88,8 +88,7 @@ class Executor : private Core {
   void exitLanes(Warp& warp, std::size_t fragment, LaneMask lanes);
   bool letPollsFail();
   bool breakJoins();
-  void reportStuck();
-  void reportLeaks();
+  void reportStuck(), reportLeaks();
   Stuck stuckAt(const Warp& warp, const Fragment& fragment) const;
   bool isOverBudget(bool is_slow = false);  ///< after a step that may take long, the time is looked at, too
   void meetBoundary();
@@ -131,13 +130,12 @@ class Executor : private Core {
   void checkBarrierBytes(const Step& step, Cta& cta, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
   void checkSignal(const Step& step, EventId event, LaneMask lanes);
   void atomicShared(const Step& step, const Resolved& part, unsigned bytes);
-  void matrixAccess(const Step& step, bool is_store);
-  void wmmaAccess(const Step& step, bool is_store);
+  void matrixAccess(const Step& step, bool is_store), wmmaAccess(const Step& step, bool is_store);
   Bytes* privateBytes(Warp& warp, unsigned lane, ptx::Space space, std::uint64_t& address);
   /// The CTA whose shared memory holds all of these bytes; null, and a limit or a misuse, when none does.
   Cta* checkSharedRange(const Step& step, std::uint64_t address, std::uint64_t bytes, LaneMask lanes);
-  void acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem);
-  void releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw);
+  void acquireFlag(const Step& step, unsigned lane, const Cta& cta, std::uint64_t address);
+  void releaseFlag(const Step& step, unsigned lane, const Cta& cta, std::uint64_t address, bool is_rmw);
 
   // --- barriers, cp.async (transfer/barrier.cpp, cluster.cpp, copy.cpp) ---
   /// Index of a fragment that holds exactly the step's lanes; the others go on, and wait at the next instruction.
@@ -146,10 +144,9 @@ class Executor : private Core {
   bool deferred(const Step& step);
   void reduceAt(const Step& step, CtaBarrier& barrier);
   void assignReduction(Warp& warp, const Fragment& fragment, const CtaBarrier::Reduction& reduction);
-  void completeBarriers(Cta& cta);
-  void completeBarrier(Cta& cta, unsigned id);
+  void completeBarriers(Cta& cta), completeBarrier(Cta& cta, unsigned id);
   void completeClusterBarrier();
-  void releaseWarpBarrier(Warp& warp);
+  void releaseWarpBarrier(Warp& warp), fenceThread(const Step& step);
   void noteCopyTerms(const Step& step, EventId event, const Lanes* sizes, LaneMask lanes);
   void noteSourceSizes(const Step& step, std::uint32_t size);
   void copyLane(const Step& step, EventId event, unsigned lane, std::uint64_t destination, std::uint32_t size);
@@ -162,6 +159,7 @@ class Executor : private Core {
   MbarrierObject* mbarrierAt(const Step& step, const Named& named, LaneMask lanes);
   template <typename F> void forEachMbarrier(const Step& step, F&& f);
   void initMbarrier(const Step& step, const Named& named, LaneMask lanes);
+  void checkUnused(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes, EventId event);
   void arriveMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
   void releaseInto(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes);
   void transact(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
@@ -205,7 +203,7 @@ class Executor : private Core {
   // --- tensor cores (transfer/wgmma.cpp, tcgen05.cpp) ---
   void multiply(const Step& step);
   const std::vector<ByteRange>& operandRanges(OpIndex op, bool is_b, std::uint64_t descriptor, const MatrixShape& shape);
-  void readOperand(const Step& step, EventId event, const std::vector<ByteRange>& ranges);
+  void readOperand(const Step& step, EventId event, EventId first, const std::vector<ByteRange>& ranges);
   void learnWarpgroup(const Step& step, std::uint32_t groups);
   bool waitForWarpgroup(const Step& step, std::uint32_t groups);
   void tensorAccess(const Step& step, Cta& cta, std::uint64_t column, std::uint32_t columns, EventId event, bool is_write,
@@ -216,7 +214,8 @@ class Executor : private Core {
   void tensorCopy(const Step& step), tensorCommit(const Step& step);
   void tensorMove(const Step& step, bool is_load);
   void tensorAllocate(const Step& step), tensorFree(const Step& step);
-  void reportTensorLeaks();
+  void reportTensorLeaks(), reportSplitRegisters();
+  void checkAllocated(const Step& step, const Cta& cta, std::uint64_t column, std::uint32_t columns);
 
   // --- used_reads.cpp ---
   std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
@@ -245,6 +244,7 @@ class Executor : private Core {
   std::map<std::tuple<OpIndex, bool, std::uint64_t>, std::vector<ByteRange>> operand_ranges_;
   std::map<std::size_t, std::vector<Multiplication>> multiplications_;  ///< by first warp of a warpgroup
   std::vector<std::uint32_t> registers_;                ///< setmaxnreg: of each thread, by warp
+  std::vector<std::vector<OpIndex>> register_moves_;    ///< setmaxnreg: executed, by warp
 };
 
 }  // namespace handoff::machine

@@ -156,7 +156,7 @@ class Hasher {
   void collect() {
     for (const Warp& warp : cluster_.warps) {
       ranks_.addEpoch(warp.id, warp.clock.epoch());
-      for (const std::uint32_t op : warp.pending_mma) noteAccess({log_.op(op).event, 0});
+      for (const std::uint32_t op : warp.pending_mma) noteAccess({log_.op(op).event, log_.op(op).lane});
     }
     for (const Cta& cta : cluster_.ctas) {
       noteShadow(cta.shadow.get());
@@ -183,11 +183,18 @@ class Hasher {
     if (generation != 0) ranks_.addPhase(barrier, generation - 1);
   }
 
+  // Who used an object counts only where one may end before its CTA does.
+  std::vector<const std::vector<MbarrierObject::Arriver>*> arriversOf(const MbarrierObject& object) const {
+    std::vector all{&object.openArrivers(), &object.completedArrivers(), &object.earlierArrivers()};
+    if (run_.program.ends_barriers) all.push_back(&object.users());
+    return all;
+  }
+
   void noteBarrier(const MbarrierObject& object) {
     for (Phase back = 0; back < kFarBehind && back <= object.phase(); ++back) ranks_.addPhase(object.actor(), object.phase() - back);
     ranks_.addPhase(object.initActor(), object.lives());
     for (const auto& waiter : object.waiters()) ranks_.addEpoch(waiter.warp, waiter.epoch);
-    for (const auto* arrivers : {&object.openArrivers(), &object.completedArrivers(), &object.earlierArrivers()}) {
+    for (const auto* arrivers : arriversOf(object)) {
       for (const auto& arriver : *arrivers) ranks_.addEpoch(arriver.warp, arriver.epoch);
     }
     for (const auto& expect : object.pendingExpects()) ranks_.addEpoch(expect.warp, expect.epoch);
@@ -283,7 +290,7 @@ class Hasher {
       add(part, (std::uint64_t{join.arrived} << 32) | static_cast<std::uint32_t>(join.parent));
     }
     add(part, (warp.has_broken_join ? 1u : 0u) | (warp.has_polled_flag ? 2u : 0u));
-    add(part, (std::uint64_t{warp.fenced_inits} << 32) | warp.at_cluster);
+    add(part, warp.at_cluster);
     forEachLane(warp.at_cluster, [&](unsigned lane) { add(part, cluster_.barrier.generation() - warp.cluster_generation[lane]); });
   }
 
@@ -302,7 +309,7 @@ class Hasher {
       add(StatePart::kGroups, warp.mma.committed(0) - committed);
       add(StatePart::kGroups, hashOf(clock));
     }
-    for (const std::uint32_t op : warp.pending_mma) add(StatePart::kGroups, hashOf(Access{log_.op(op).event, 0}));
+    for (const std::uint32_t op : warp.pending_mma) add(StatePart::kGroups, hashOf(Access{log_.op(op).event, log_.op(op).lane}));
   }
 
   void hashClocks(const Warp& warp) {
@@ -312,8 +319,11 @@ class Hasher {
       auto known = clock_hashes_.find(&clock);
       if (known == clock_hashes_.end()) known = clock_hashes_.emplace(&clock, hashOf(clock)).first;
       add(StatePart::kClocks, known->second);
-      if (warp.released_by_fence[lane]) add(StatePart::kClocks, mix(lane, hashOf(*warp.released_by_fence[lane])));
-      if (warp.to_acquire[lane]) add(StatePart::kClocks, mix(lane + 32, hashOf(*warp.to_acquire[lane])));
+      std::uint64_t kind = lane;
+      for (const auto* clocks : {&warp.released_by_fence, &warp.to_acquire, &warp.released_afar, &warp.to_acquire_afar}) {
+        if ((*clocks)[lane]) add(StatePart::kClocks, mix(kind, hashOf(*(*clocks)[lane])));
+        kind += kWarpSize;
+      }
     }
   }
 
@@ -399,7 +409,7 @@ class Hasher {
       add(part, static_cast<std::uint64_t>(bytes.expected));
       add(part, static_cast<std::uint64_t>(bytes.delivered));
     }
-    for (const auto* arrivers : {&object.openArrivers(), &object.completedArrivers(), &object.earlierArrivers()}) {
+    for (const auto* arrivers : arriversOf(object)) {
       std::uint64_t all = 0;
       for (const auto& arriver : *arrivers) all += mix(mix(arriver.warp, arriver.lanes), ranks_.ofWarp(arriver.warp, arriver.epoch));
       add(part, all);
@@ -426,7 +436,7 @@ class Hasher {
     for (const std::uint32_t registers : view_.register_pool) add(StatePart::kControl, registers);
     add(part, hashOf(cluster_.barrier.openClock()));
     add(part, hashOf(cluster_.barrier.completedClock()));
-    for (const auto& [key, clock] : cluster_.flags) add(StatePart::kClocks, mix(key, hashOf(clock)));
+    for (const auto& [key, flag] : cluster_.flags) add(StatePart::kClocks, mix(mix(key, hashOf(flag.near)), hashOf(flag.afar)));
     std::set<std::uint64_t> stores;  // finished ones are all alike
     for (const Access& access : view_.undrained) stores.insert(hashOf(access));
     for (const std::uint64_t hash : stores) add(StatePart::kGroups, hash);

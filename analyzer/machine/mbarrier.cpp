@@ -20,6 +20,8 @@ void MbarrierObject::init(std::uint32_t count, EventId event) {
   completed_ = {};
   waiters_.clear();
   open_arrivers_.clear();
+  users_.clear();
+  is_async_ = false;
   pending_expects_.clear();
 }
 
@@ -32,7 +34,7 @@ bool MbarrierObject::advanceIfDone() {
   events_.clear();
   earlier_arrivers_ = std::move(completed_arrivers_);
   completed_arrivers_ = std::exchange(open_arrivers_, {});
-  if (std::exchange(has_bytes_, false)) completed_arrivers_.clear();
+  if (std::exchange(is_async_, false)) completed_arrivers_.clear();
   if (const auto bytes = bytes_.find(phase_ - 1); bytes != bytes_.end() && bytes->second.expected == bytes->second.delivered) {
     bytes_.erase(bytes);
   }
@@ -49,13 +51,13 @@ bool MbarrierObject::advanceIfDone() {
 
 void MbarrierObject::expect(std::int64_t bytes, EventId event) {
   transactions_ += bytes;
-  has_bytes_ = true;
+  is_async_ = true;
   events_.push_back(event);
 }
 
 bool MbarrierObject::complete(std::int64_t bytes, EventId event) {
   transactions_ -= bytes;
-  has_bytes_ = true;
+  is_async_ = true;
   events_.push_back(event);
   return advanceIfDone();
 }
@@ -74,6 +76,15 @@ void MbarrierObject::noteWaiter(const Waiter& waiter) {
     waiters_.push_back(waiter);
   } else {
     *same = waiter;
+  }
+}
+
+void MbarrierObject::noteUser(const Arriver& user) {
+  const auto same = std::find_if(users_.begin(), users_.end(), [&](const Arriver& other) { return other.warp == user.warp; });
+  if (same == users_.end()) {
+    users_.push_back(user);
+  } else {
+    *same = user;
   }
 }
 

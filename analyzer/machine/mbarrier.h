@@ -61,12 +61,17 @@ class MbarrierObject {
   /// No arrival and no byte of the open phase is outstanding.
   bool isIdle() const { return pending_ == expected_ && transactions_ == 0; }
   /// Who arrived in the last completed phase. Whoever knows all of them to have arrived knows it to be over; empty for
-  /// a phase that waited for bytes as well.
+  /// a phase that waited for bytes or asynchronous arrivals as well.
   struct Arriver { std::uint16_t warp = 0; Epoch epoch = 0; LaneMask lanes = kAllLanes; };
   void noteArriver(std::uint16_t warp, Epoch epoch, LaneMask lanes = kAllLanes) { open_arrivers_.push_back({warp, epoch, lanes}); }
+  /// The open phase has an arrival that comes after its instruction: who has executed that does not know it to be made.
+  void noteAsyncArrival() { is_async_ = true; }
   const std::vector<Arriver>& openArrivers() const { return open_arrivers_; }
   const std::vector<Arriver>& completedArrivers() const { return completed_arrivers_; }
   const std::vector<Arriver>& earlierArrivers() const { return earlier_arrivers_; }
+  /// The last operation of each warp on the object in its present life.
+  const std::vector<Arriver>& users() const { return users_; }
+  void noteUser(const Arriver& user);
   /// True when an arrival with this count would go below zero.
   bool wouldUnderflow(std::uint32_t count) const { return count > pending_; }
 
@@ -124,8 +129,8 @@ class MbarrierObject {
   std::vector<EventId> events_;
   struct Released { Clock own, remote; } open_, completed_;
   std::map<Phase, PhaseBytes> bytes_;
-  std::vector<Arriver> open_arrivers_, completed_arrivers_, earlier_arrivers_;
-  bool has_bytes_ = false;  ///< in the open phase
+  std::vector<Arriver> open_arrivers_, completed_arrivers_, earlier_arrivers_, users_;
+  bool is_async_ = false;   ///< the open phase waits for bytes or asynchronous arrivals
   std::vector<Waiter> waiters_, lapped_;
   std::vector<PendingExpect> pending_expects_;
   std::vector<EventId> late_expects_;

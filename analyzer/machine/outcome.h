@@ -73,6 +73,12 @@ struct Misuse {
     kDoubleClusterArrive,
     kBarrierOverwritten,      // an ordinary access or a copy meets a live mbarrier object
     kTensorMemoryLeak, kTensorMemoryAfterRelinquish,
+    kTensorMemoryUnallocated, // columns that no allocation, or none of that size, gave
+    kMisalignedBarrier,       // an mbarrier at an address that is no multiple of 8
+    kBadArrivalCount,         // mbarrier.init with a count out of range
+    kBarrierInUse,            // an mbarrier ends or begins anew while another thread may still use it
+    kOutsideMask,             // bar.warp.sync by a lane that its mask leaves out
+    kSplitRegisters,          // setmaxnreg by some warps of a warpgroup only
   };
   Kind kind{};
   EventId event = 0;       ///< the event, when there is one

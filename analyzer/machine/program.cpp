@@ -8,6 +8,7 @@
 
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/alu.h"
+#include "analyzer/machine/barrier_reuse.h"
 #include "analyzer/machine/param_reads.h"
 #include "analyzer/machine/pointer_flow.h"
 #include "analyzer/machine/slice.h"
@@ -473,7 +474,9 @@ Result<Program> build(const ptx::Module& module, const ptx::Function& kernel, co
   if (kernel.is_declaration) {
     return Error{"kernel '" + kernel.name + "' is only declared", {module.file, kernel.ptx_line, 0}};
   }
-  return Lowering(module, kernel, input_words).run(whole);
+  Result<Program> program = Lowering(module, kernel, input_words).run(whole);
+  if (program.hasValue()) program->ends_barriers = endsBarriers(*program);
+  return program;
 }
 
 }  // namespace

@@ -110,6 +110,7 @@ struct Program {
   bool addresses_depend_on_block = false;  ///< %ctaid reaches the global addresses of copies or stores
   bool has_async_copies = false;
   bool has_mbarrier_waits = false;
+  bool ends_barriers = false;       ///< an mbarrier may end or begin anew after it was used (barrier_reuse.h)
   bool has_async_proxy = false;     ///< bulk or tensor copies, wgmma, tcgen05
   bool has_bulk_stores = false;     ///< bulk or tensor copies to global memory
   bool edits_tensormaps = false;

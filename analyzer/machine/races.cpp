@@ -28,6 +28,19 @@ bool RaceChecker::isOrdered(Access first, Part part, const Second& second) const
   return is_load && isAsyncProxy(after.kind) && order_.isStartKnown(first, observer, View::kConverged);
 }
 
+namespace {
+
+// Strong accesses race if they are not in each other's scope (PTX ISA, "Morally strong operations"); what is not spelled
+// is at least .gpu.
+bool areMorallyStrong(const RunState& run, const Event& a, const Event& b) {
+  if (!a.is_strong || !b.is_strong) return false;
+  if (run.cluster.warps[a.warp].cta == run.cluster.warps[b.warp].cta) return true;
+  const auto isNarrow = [&](const Event& event) { return run.program.ops[event.op].decoded->scope == ptx::Scope::kCta; };
+  return !isNarrow(a) && !isNarrow(b);
+}
+
+}  // namespace
+
 RaceChecker::Verdict RaceChecker::judge(Access first, Part part, const Second& second) {
   const std::uint32_t observer = run_.log()[second.event].warp;
   // Lanes that share a clock know the same of other warps.
@@ -76,7 +89,7 @@ RaceChecker::Verdict RaceChecker::judgeAnew(Access first, Part part, const Secon
 bool RaceChecker::readAfter(Access writer, const Cell& cell, LaneMask lanes, const Second& second) {
   const Event& read = run_.log()[second.event];
   const Event& write = run_.log()[writer.event];
-  if (read.is_strong && write.is_strong) {
+  if (areMorallyStrong(run_, read, write)) {
     const bool is_own = writer.event == second.event && writer.lane == lowestLane(lanes);
     if (!is_own && (writer.event == second.event || !isOrdered(writer, Part::kWrite, second))) noteStrongRace(second.event);
     return false;
@@ -144,7 +157,7 @@ void RaceChecker::checkAgainstReaders(const Cell& cell, const Second& second) {
   const Clock& clock = writer.clock.of(second.lane);
   read_sets_.forEach(cell.reads, [&](const ReadSets::Node& node) {
     const Event& read = run_.log()[node.event];
-    if (read.is_strong && write.is_strong) {
+    if (areMorallyStrong(run_, read, write)) {
       const bool known = clock.coversWarp(read.warp * kWarpSize, node.lanes, read.epoch);
       const bool own = read.warp == write.warp && node.lanes == laneBit(second.lane);
       if (!known && !own && node.event != second.event) noteStrongRace(node.event);
@@ -341,6 +354,20 @@ void RaceChecker::forEachShared(const Range& range, Check&& check) {
   for (std::uint64_t at = range.address; at < range.address + range.bytes; at += shadow.granule()) {
     check(shadow.at(at - base), at);
   }
+}
+
+// Warps that have not started yet belong to it as much as those that have: it cannot be over for the writer.
+void RaceChecker::checkUnwrittenSince(const Range& range, EventId start) {
+  if (run_.log().end() == start + 1) return;
+  forEachShared(range, [&](const Cell& cell, std::uint64_t at) {
+    const EventId write = eventOf(cell.write);
+    if (write <= start) return;
+    Cell before = cell;
+    before.write = cell.previous_write;
+    before.reads = cell.previous_reads;
+    const Second second{.event = write, .lane = laneOf(cell.write), .address = at, .cta = range.cta->rank};
+    report({start, 0}, second, before, /*reader_is_first=*/true, /*is_unfenced=*/false);
+  });
 }
 
 void RaceChecker::trace(const Range& range, EventId event, bool is_write) {

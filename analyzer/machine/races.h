@@ -47,6 +47,8 @@ class RaceChecker {
   /// `is_recorded`: whether later writes are to be checked against this read, too.
   void readShared(const Range& range, EventId event, bool is_recorded = true);
   void writeShared(const Range& range, EventId event);
+  /// A read that belongs to an operation which another warp has started at `start`: nobody may have written since.
+  void checkUnwrittenSince(const Range& range, EventId start);
   /// An access of which only terms say what it touches: checked against all that it may meet, and kept for what comes.
   void accessUnknown(Cta& cta, UnknownAccess access);
   /// What global memory is accessed for decides which buffers need a shadow (sharedBuffers).

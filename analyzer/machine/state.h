@@ -90,11 +90,11 @@ struct Warp {
   std::vector<Join> joins;
   std::vector<std::uint32_t> passes; ///< by op
   std::vector<Bytes> local;          ///< by lane
-  /// Fence-based synchronisation: what a release fence published, and what relaxed loads would acquire.
-  /// By lane.
+  /// Fence-based synchronisation, by lane: what a release fence published, and what relaxed loads and waits would acquire.
   std::array<std::shared_ptr<Clock>, kWarpSize> released_by_fence, to_acquire;
+  /// The same between CTAs, which takes a fence of cluster scope or wider.
+  std::array<std::shared_ptr<Clock>, kWarpSize> released_afar, to_acquire_afar;
   std::vector<std::uint64_t> watched;  ///< by register: the watched loads whose value it may hold (used_reads.h)
-  LaneMask fenced_inits = 0;         ///< lanes that have executed fence.mbarrier_init
   LaneMask at_cluster = 0;           ///< lanes that have arrived at the cluster barrier and not waited since
   std::array<std::uint32_t, kWarpSize> cluster_generation{};  ///< that such a lane waits to be complete
   /// By mbarrier address and lane: completed phases that a wait has shown.
@@ -123,6 +123,11 @@ struct Multiplication {
   std::uint64_t a = 0, b = 0;  ///< matrix descriptors
 };
 
+/// What a word in shared memory hands over: to its own CTA by threads of that one, and by whom the scope includes all.
+struct Flag {
+  Clock near, afar;
+};
+
 /// A tensor map in global memory that the kernel edits.
 struct TensormapState {
   Access edit;                       ///< the last one; event 0: none yet
@@ -145,6 +150,7 @@ struct Cta {
   struct TensorColumns { std::uint32_t columns = 0; EventId event = 0; };
   std::map<std::uint64_t, TensorColumns> tensor_columns;  ///< allocated, by their first
   EventId tensor_relinquished = 0;
+  bool has_allocated_columns = false;               ///< ever
   Clock exit_clock;                                 ///< what its exited threads knew
   /// The latest use by each thread, and by each barrier that completes copies.
   std::map<std::pair<ActorId, bool>, MemoryUse> uses;
@@ -155,7 +161,7 @@ struct Cluster {
   std::vector<Warp> warps;                          ///< of all CTAs, CTA after CTA
   std::vector<Cta> ctas;                            ///< by rank
   ClusterBarrier barrier;
-  std::map<std::uint64_t, Clock> flags;             ///< release clocks of shared and global synchronisation words
+  std::map<std::uint64_t, Flag> flags;              ///< words of shared memory that strong writes went to
   PagedShadow global_shadow;
 
   Cta& ctaOf(const Warp& warp) { return ctas[warp.cta]; }

@@ -56,9 +56,8 @@ void Executor::atomicShared(const Step& step, const Resolved& part, unsigned byt
     checkBarrierBytes(step, *cta, range.address, bytes, laneBit(lane));
     races_.readShared(range, event);
     races_.writeShared(range, event);
-    const std::uint64_t flag = inCluster(cta->rank, address);
-    acquireFlag(step.warp, laneBit(lane), flag, decoded.sem);
-    releaseFlag(step.warp, laneBit(lane), flag, decoded.sem, /*is_rmw=*/true);
+    acquireFlag(step, lane, *cta, address);
+    releaseFlag(step, lane, *cta, address, /*is_rmw=*/true);
     if (!program_.needs_shared_contents || bytes > 8) return;
     const std::uint64_t at = sharedOffset(range.address);
     std::uint64_t old = 0;

@@ -42,11 +42,16 @@ std::size_t Executor::isolate(const Step& step) {
 // where the ways join for good. True: the step is to be taken again, by more lanes or later.
 bool Executor::gather(const Step& step) {
   LaneMask wanted = step.warp.live;
-  if (std::holds_alternative<ptx::Collective>(step.op.decoded->effect)) {
-    const auto mask = uniformValue(step.warp, arg(step.op, step.op.arg_count - 1), step.lanes);
-    if (mask) wanted &= static_cast<LaneMask>(*mask);
+  const bool has_mask = std::holds_alternative<ptx::Collective>(step.op.decoded->effect) && step.op.decoded->has("sync");
+  const auto mask = has_mask ? uniformValue(step.warp, arg(step.op, step.op.arg_count - 1), step.lanes) : std::nullopt;
+  if (mask) wanted &= static_cast<LaneMask>(*mask);
+  if ((wanted & ~step.lanes) == 0) return false;
+  if (deferred(step)) return true;
+  // Each lane of the mask that has not exited is waited for.
+  if (mask && !step.warp.has_broken_join) {
+    addMisuse(step, {.kind = Misuse::Kind::kDivergentBarrier, .lanes = step.lanes, .wanted = wanted});
   }
-  return (wanted & ~step.lanes) != 0 && deferred(step);
+  return false;
 }
 
 // Lanes that are missing at an aligned barrier may be about to exit: let them, before anything is said about them.
@@ -114,7 +119,9 @@ void Executor::operator()(const ptx::CtaBarrier& effect, const Step& step) {
     if (warp.clock.of(lane).at(run_.cluster.generationActor(cta, static_cast<unsigned>(*id))) >= barrier.generation()) return;
     addMisuse(step, {.kind = Misuse::Kind::kAmbiguousGeneration, .event = event, .lanes = laneBit(lane), .value = *id});
   });
-  if (barrier.isActive() && barrier.expectedThreads() != *count) {
+  // Without a count it is all threads of the block.
+  const auto threads = [&](std::uint64_t given) { return given != 0 ? given : launch_.warps() * std::uint64_t{kWarpSize}; };
+  if (barrier.isActive() && threads(barrier.expectedThreads()) != threads(*count)) {
     addMisuse(step, countMismatch(event, step.lanes, *count, barrier));
   }
   if (options_.trace != nullptr) {
@@ -197,7 +204,10 @@ void Executor::operator()(const ptx::WarpBarrier&, const Step& step) {
     rest &= ~same;
     const LaneMask wanted = masks.isKnown(first) ? static_cast<LaneMask>(masks.word[first]) : same;
     const Step part{warp, step.fragment, step.op, step.index, same};
-    log(part, EventKind::kWarpSync, same, wanted);
+    const EventId event = log(part, EventKind::kWarpSync, same, wanted);
+    if ((same & ~wanted) != 0) {
+      addMisuse(part, {.kind = Misuse::Kind::kOutsideMask, .event = event, .lanes = same & ~wanted, .wanted = wanted});
+    }
     Fragment& fragment = warp.fragments[isolate(part)];
     fragment.state = Fragment::State::kAtWarpBarrier;
     fragment.barrier = wanted;
@@ -214,7 +224,7 @@ void Executor::releaseWarpBarrier(Warp& warp) {
       if (fragment.state == Fragment::State::kAtWarpBarrier && fragment.barrier == mask) arrived |= fragment.lanes;
     }
     if ((mask & warp.live & ~arrived) != 0) continue;
-    warp.clock.exchange(arrived);
+    warp.clock.exchange(arrived & mask);
     for (Fragment& fragment : warp.fragments) {
       if (fragment.state == Fragment::State::kAtWarpBarrier && fragment.barrier == mask) {
         fragment.state = Fragment::State::kReady;
@@ -243,19 +253,38 @@ void Executor::operator()(const ptx::Fence& effect, const Step& step) {
     case ptx::FenceKind::kProxyTensormap: return fenceTensormap(step);
     case ptx::FenceKind::kProxyAlias: return;
     // Every clock carries which objects are initialised; what the fence adds is that a relaxed arrival at the cluster
-    // barrier hands this on (transfer/cluster.cpp).
-    case ptx::FenceKind::kMbarrierInit: warp.fenced_inits |= step.lanes; return;
+    // barrier hands this on (transfer/cluster.cpp), of the objects that are by now.
+    case ptx::FenceKind::kMbarrierInit:
+      forEachLane(step.lanes, [&](unsigned lane) {
+        std::shared_ptr<Clock>& released = warp.released_afar[lane];
+        released = released ? std::make_shared<Clock>(*released) : std::make_shared<Clock>();
+        releaseInits(warp, lane, *released);
+      });
+      return;
     case ptx::FenceKind::kThread: break;
   }
-  forEachLane(step.lanes, [&](unsigned lane) {
-    if (!warp.to_acquire[lane]) return;
-    warp.clock.learn(laneBit(lane), *warp.to_acquire[lane]);
-    warp.to_acquire[lane].reset();
+  fenceThread(step);
+}
+
+// Relaxed operations before an acquire fence acquire, those after a release fence release, as far as its scope goes: to and
+// from other CTAs, which a cluster has, takes one of cluster scope (PTX ISA, "Release and Acquire Patterns"). A fence is its
+// thread's own: it releases what that lane knows, not what its neighbours do.
+void Executor::fenceThread(const Step& step) {
+  Warp& warp = step.warp;
+  const ptx::Sem sem = step.op.decoded->sem;
+  const bool is_wide = step.op.decoded->scope != ptx::Scope::kCta;
+  forEachLane(sem == ptx::Sem::kRelease ? 0 : step.lanes, [&](unsigned lane) {
+    const auto acquire = [&](std::shared_ptr<Clock>& seen) {
+      if (seen) warp.clock.learn(laneBit(lane), *seen);
+      seen.reset();
+    };
+    acquire(warp.to_acquire[lane]);
+    if (is_wide) acquire(warp.to_acquire_afar[lane]);
   });
-  // A fence is its thread's own: it releases what that lane knows, not what its neighbours do.
-  forEachLane(step.lanes, [&](unsigned lane) {
+  forEachLane(sem == ptx::Sem::kAcquire ? 0 : step.lanes, [&](unsigned lane) {
     auto released = std::make_shared<Clock>();
     warp.clock.publish(laneBit(lane), *released);
+    if (is_wide) warp.released_afar[lane] = released;
     warp.released_by_fence[lane] = std::move(released);
   });
 }

@@ -30,6 +30,27 @@ std::size_t conflicts(const std::string& statements, Dim3 block = {64, 1, 1}) {
   return ran.outcome.conflicts.size();
 }
 
+TEST(WarpBarrierMask, LeavesOutALaneThatExecutesIt) {
+  const char* const read_other = "xor.b32 %r59, %s, 496;\nld.shared.v4.u32 {%r60, %r61, %r62, %r63}, [%r59];\n";
+  const test::Ran ran = test::run(cat({kStoreOwn, "bar.warp.sync 0xffff;\n", read_other}), {.block = {32, 1, 1}});
+  ASSERT_THAT(ran.outcome.misuses, SizeIs(1));
+  EXPECT_EQ(ran.outcome.misuses[0].kind, Misuse::Kind::kOutsideMask);
+  EXPECT_EQ(ran.outcome.misuses[0].lanes, 0xffff0000u);
+  EXPECT_THAT(ran.outcome.conflicts, Not(IsEmpty())) << "it orders the lanes of its mask only";
+}
+
+TEST(Collective, WaitsForTheLanesOfItsMask) {
+  const auto elected = [](const char* mask, const char* skipping) {
+    const std::string statements = std::string("setp.lt.u32 %p1, %lane, 16;\n@%p1 ") + skipping + ";\nelect.sync _|%p2, " + mask +
+                                   ";\n@%p2 st.shared.u32 [tile], %r1;\nEND:\nbar.sync 0;\n";
+    return test::run(statements, {.block = {32, 1, 1}}).outcome.misuses;
+  };
+  ASSERT_THAT(elected("0xffffffff", "bra END"), SizeIs(1));
+  EXPECT_EQ(elected("0xffffffff", "bra END")[0].kind, Misuse::Kind::kDivergentBarrier);
+  EXPECT_THAT(elected("0xffff0000", "bra END"), IsEmpty());
+  EXPECT_THAT(elected("0xffffffff", "ret"), IsEmpty()) << "who has exited is not waited for";
+}
+
 TEST(CtaBarrierOrder, OrdersStoresAndReadsOfAllWarps) {
   EXPECT_EQ(conflicts(cat({kStoreOwn, kSync, kReadOther})), 0u);
 }

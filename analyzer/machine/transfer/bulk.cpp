@@ -251,6 +251,11 @@ void Executor::operator()(const ptx::AsyncStore& effect, const Step& step) {
     Cta* const cta = checkSharedRange(step, target, bytes, laneBit(lane));
     const auto named = nameMbarrier(step, barriers.word[lane] & 0xffffffff, laneBit(lane));
     if (cta == nullptr || !named) return;
+    if (target % bytes != 0) {
+      addMisuse(step, {.kind = Misuse::Kind::kMisalignedDestination, .event = event, .lanes = laneBit(lane),
+                       .address = reportedAddress(*cta, withinCta(target)), .wanted = bytes});
+      return;
+    }
     const bool is_own_reduction = effect.is_reduction && cta->rank == step.warp.cta;
     if (named->cta != cta || is_own_reduction) {
       addMisuse(step, {.kind = Misuse::Kind::kWrongSpace, .event = event, .lanes = laneBit(lane),

@@ -31,8 +31,7 @@ void Executor::operator()(const ptx::ClusterBarrier& effect, const Step& step) {
   } else {
     warp.clock.publishTime(step.lanes, barrier.openClock());
     forEachLane(step.lanes, [&](unsigned lane) {
-      if (warp.released_by_fence[lane]) barrier.openClock().join(*warp.released_by_fence[lane]);
-      if (warp.fenced_inits & laneBit(lane)) releaseInits(warp, lane, barrier.openClock());
+      if (warp.released_afar[lane]) barrier.openClock().join(*warp.released_afar[lane]);
     });
   }
   forEachLane(step.lanes, [&](unsigned lane) { warp.cluster_generation[lane] = barrier.generation() + 1; });
@@ -42,7 +41,7 @@ void Executor::operator()(const ptx::ClusterBarrier& effect, const Step& step) {
   completeClusterBarrier();
 }
 
-// fence.mbarrier_init: what the thread itself has initialised becomes known, and nothing else.
+// fence.mbarrier_init: what the thread itself has initialised so far becomes known, and nothing else.
 void Executor::releaseInits(const Warp& warp, unsigned lane, Clock& target) {
   const Cta& cta = run_.cluster.ctaOf(warp);
   for (const auto& [address, object] : cta.mbarriers) {

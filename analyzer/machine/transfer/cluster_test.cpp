@@ -93,6 +93,65 @@ TEST(ClusterBarrierOrder, RelaxedArriveAfterAFenceDoes) {
                   "barrier.cluster.wait.acquire.aligned;\n" + kReadOwn));
 }
 
+TEST(ClusterBarrierOrder, FenceHasToReachTheOtherCta) {
+  const auto by = [](const std::string& fence) {
+    return conflictsOf(run(kBoth + kPeer + kWritePeer + fence + "barrier.cluster.arrive.relaxed.aligned;\n" +
+                           "barrier.cluster.wait.acquire.aligned;\n" + kReadOwn));
+  };
+  EXPECT_THAT(by("fence.acq_rel.cta;\n"), ElementsAre("write -> read"));
+  EXPECT_THAT(by("membar.cta;\n"), ElementsAre("write -> read"));
+  EXPECT_THAT(by("fence.acquire.cluster;\n"), ElementsAre("write -> read"));
+  EXPECT_THAT(by("fence.release.cluster;\n"), IsEmpty());
+  EXPECT_THAT(by("membar.gl;\n"), IsEmpty());
+}
+
+TEST(ClusterBarrierOrder, InitialisationBehindItsFenceIsNotPublished) {
+  const auto by = [](const std::string& before, const std::string& behind) {
+    return misusesOf(run(before + byThread(0, "mbarrier.init.shared.b64 [bar], 1;\n" + behind) +
+                         "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" +
+                         byThread(0, barrierOf(1, "%r22") + "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r22];\n") + kBoth));
+  };
+  const std::string fence = "fence.mbarrier_init.release.cluster;\n";
+  EXPECT_THAT(by("", fence), Not(Contains(Kind::kBarrierInitUnordered)));
+  EXPECT_THAT(by(fence, ""), Contains(Kind::kBarrierInitUnordered));
+}
+
+TEST(RemoteMbarrier, RelaxedArrivalAndWaitTakeFencesOfClusterScope) {
+  const auto by = [](const std::string& release, const std::string& acquire) {
+    const std::string wait = "WAIT:\nmbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p2, [bar], 0;\n@!%p2 bra WAIT;\n";
+    return conflictsOf(run(initBarriers({32}) + kBoth + kPeer + kWritePeer + release + "mov.u32 %r22, bar;\n" +
+                           "mapa.shared::cluster.u32 %r22, %r22, %r20;\n" +
+                           "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r22];\n" + wait + acquire + kReadOwn + kBoth));
+  };
+  const std::string wide = "fence.acq_rel.cluster;\n", narrow = "fence.acq_rel.cta;\n";
+  EXPECT_THAT(by(wide, wide), IsEmpty());
+  EXPECT_THAT(by("fence.release.cluster;\n", "fence.acquire.cluster;\n"), IsEmpty());
+  EXPECT_THAT(by(narrow, wide), ElementsAre("write -> read"));
+  EXPECT_THAT(by(wide, narrow), ElementsAre("write -> read"));
+  EXPECT_THAT(by(wide, "fence.release.cluster;\n"), ElementsAre("write -> read"));
+}
+
+TEST(RemoteAtomics, OfBlockScopeRace) {
+  const auto by = [](const std::string& scope) {
+    return conflictsOf(run(kBoth + kPeer + "mov.u32 %r22, flag;\nmapa.shared::cluster.u32 %r22, %r22, 0;\n" + "red.relaxed." + scope +
+                           ".shared::cluster.add.u32 [%r22], 1;\n" + kBoth));
+  };
+  EXPECT_THAT(by("cluster"), IsEmpty());
+  EXPECT_THAT(by("cta"), Not(IsEmpty()));
+}
+
+TEST(RemoteFlag, BothSidesTakeClusterScope) {
+  const auto by = [](const std::string& store, const std::string& load) {
+    const std::string send = kWritePeer + "mov.u32 %r22, flag;\nmapa.shared::cluster.u32 %r22, %r22, %r20;\n" + store +
+                             ".shared::cluster.u32 [%r22], 1;\n";
+    const std::string receive = "POLL:\n" + load + ".shared::cta.u32 %r23, [flag];\nsetp.eq.u32 %p3, %r23, 0;\n@%p3 bra POLL;\n" + kReadOwn;
+    return conflictsOf(run("mov.u32 %r24, 0;\nst.shared.u32 [flag], %r24;\n" + kBoth + kPeer + byCta(0, send) + byCta(1, receive) + kBoth, 2, 1));
+  };
+  EXPECT_THAT(by("st.release.cluster", "ld.acquire.cluster"), IsEmpty());
+  EXPECT_THAT(by("st.release.cta", "ld.acquire.cluster"), Contains("write -> read"));
+  EXPECT_THAT(by("st.release.cluster", "ld.acquire.cta"), Contains("write -> read"));
+}
+
 TEST(ClusterBarrierOrder, DefaultsAreReleaseAndAcquire) {
   expectClean(
       run(kBoth + kPeer + kWritePeer + "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" + kReadOwn));

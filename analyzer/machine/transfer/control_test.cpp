@@ -324,6 +324,13 @@ TEST(RegisterPool, MoreThanThePoolHolds) {
   EXPECT_FALSE(ran.outcome.stuck.empty()) << "96 + 2 * 232 registers for 128 threads each are more than 64 K";
 }
 
+TEST(RegisterPool, AllWarpsOfAWarpgroup) {
+  EXPECT_THAT(test::rulesOf(registerPool("setp.ne.u32 %p2, %w, 0;\n@%p2 bra END;\n" + std::string(kFewer), kMore)),
+              ElementsAre("divergent-protocol"));
+  EXPECT_THAT(test::rulesOf(registerPool("setp.ne.u32 %p2, %w, 3;\n@%p2 bra END;\n" + std::string(kFewer), kMore)),
+              ElementsAre("divergent-protocol"));
+}
+
 TEST(RegisterPool, NoMemoryEffect) {
   EXPECT_THAT(test::rulesOf(registerPool(kFewer + std::string(kCopy) + kReadOwn + kCommit + kWait, kMore)),
               ElementsAre("missing-wait"));

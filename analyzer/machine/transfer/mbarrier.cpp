@@ -15,11 +15,18 @@ namespace handoff::machine {
 namespace {
 
 constexpr std::uint32_t kObjectBytes = 8;
+/// Counts of arrivals (PTX ISA, "mbarrier": Contents).
+constexpr std::uint64_t kMaxCount = (1 << 20) - 1;
 
 }  // namespace
 
 // Names the object, or says why it cannot be one. Only arrivals and transactions may name another CTA's.
 std::optional<Executor::Named> Executor::nameMbarrier(const Step& step, std::uint64_t address, LaneMask lanes) {
+  if (const Cta* at = run_.cluster.ctaAt(step.warp, address); at != nullptr && address % kObjectBytes != 0) {
+    addMisuse(step, {.kind = Misuse::Kind::kMisalignedBarrier, .lanes = lanes, .address = reportedAddress(*at, withinCta(address)),
+                     .wanted = kObjectBytes});
+    return std::nullopt;
+  }
   Cta* const cta = checkSharedRange(step, address, 8, lanes);
   if (cta == nullptr) return std::nullopt;
   Named named{cta, withinCta(address), cta->rank != step.warp.cta};
@@ -68,12 +75,28 @@ MbarrierObject* Executor::mbarrierAt(const Step& step, const Named& named, LaneM
     return nullptr;
   }
   MbarrierObject& object = it->second;
+  object.noteUser({step.warp.id, step.warp.instruction_epoch, lanes});
   forEachLane(lanes, [&](unsigned lane) {
     if (step.warp.clock.of(lane).at(object.initActor()) >= object.lives()) return;
     addMisuse(step, {.kind = Misuse::Kind::kBarrierInitUnordered, .lanes = laneBit(lane), .address = reported(named),
                      .other = object.initEvent()});
   });
   return &object;
+}
+
+// An object ends, or begins anew: no other thread may still be about to use it, and its phases have to be over. Lanes of
+// one warp count as together (libcu++ has the last lane of a match invalidate for all of them).
+void Executor::checkUnused(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes, EventId event) {
+  const auto mayStillUse = [&](unsigned lane) {
+    return std::any_of(object.users().begin(), object.users().end(), [&](const MbarrierObject::Arriver& user) {
+      return user.warp != step.warp.id && !step.warp.clock.of(lane).reachesWarp(user.warp * kWarpSize, user.epoch, user.lanes);
+    });
+  };
+  forEachLane(lanes, [&](unsigned lane) {
+    if (!mayStillUse(lane)) return;
+    addMisuse(step, {.kind = Misuse::Kind::kBarrierInUse, .event = event, .lanes = laneBit(lane), .address = reported(named),
+                     .other = object.initEvent()});
+  });
 }
 
 void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes) {
@@ -85,6 +108,10 @@ void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes
     return;
   }
   const EventId event = log(step, EventKind::kMbarrierInit, lanes, static_cast<std::uint32_t>(*count));
+  if (const std::uint64_t arrivals = *count & 0xffffffff; arrivals == 0 || arrivals > kMaxCount) {
+    addMisuse(step, {.kind = Misuse::Kind::kBadArrivalCount, .event = event, .lanes = lanes, .address = reported(named),
+                     .value = arrivals, .wanted = kMaxCount});
+  }
   const auto [it, is_new] = named.cta->mbarriers.try_emplace(named.address, next_actor_);
   if (is_new) next_actor_ += MbarrierObject::kActors;
   MbarrierObject& object = it->second;
@@ -92,6 +119,7 @@ void Executor::initMbarrier(const Step& step, const Named& named, LaneMask lanes
     addMisuse(step, {.kind = Misuse::Kind::kReinitialized, .event = event, .lanes = lanes, .address = reported(named),
                      .value = object.isIdle(), .other = object.initEvent()});
   }
+  checkUnused(step, object, named, lanes, event);
   object.init(static_cast<std::uint32_t>(*count), event);
   races_.writeShared({named.cta, named.address, kObjectBytes, lanes}, event);
   if (options_.trace != nullptr)
@@ -155,15 +183,16 @@ bool Executor::arriveLanes(const Step& step, MbarrierObject& object, const Named
 void Executor::releaseInto(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes) {
   WarpClock& clock = step.warp.clock;
   const ptx::Decoded& decoded = *step.op.decoded;
+  const bool is_wide = decoded.scope != ptx::Scope::kNone && decoded.scope != ptx::Scope::kCta;
   if (decoded.sem == ptx::Sem::kRelaxed) {
     clock.publishTime(lanes, object.openClock());
     forEachLane(lanes, [&](unsigned lane) {
-      if (step.warp.released_by_fence[lane]) object.openClock().join(*step.warp.released_by_fence[lane]);
+      const auto& released = named.is_remote ? step.warp.released_afar[lane] : step.warp.released_by_fence[lane];
+      if (released && (is_wide || !named.is_remote)) (named.is_remote ? object.openRemoteClock() : object.openClock()).join(*released);
     });
     return;
   }
   if (!named.is_remote) return clock.publish(lanes, object.openClock());
-  const bool is_wide = decoded.scope != ptx::Scope::kNone && decoded.scope != ptx::Scope::kCta;
   if (is_wide) return clock.publish(lanes, object.openRemoteClock());
   clock.publishPast(lanes, object.openClock());
 }
@@ -267,11 +296,14 @@ void Executor::operator()(const ptx::Mbarrier& effect, const Step& step) {
   forEachMbarrier(step, [&](const Named& named, LaneMask lanes) {
     switch (effect.op) {
       case ptx::MbarrierOp::kInit: return initMbarrier(step, named, lanes);
-      case ptx::MbarrierOp::kInval:
-        // Who may invalidate when is a matter of the object's owner; libcu++ counts references for it.
-        races_.writeShared({named.cta, named.address, kObjectBytes, lanes}, log(step, EventKind::kMbarrierInval, lanes));
-        if (const auto it = named.cta->mbarriers.find(named.address); it != named.cta->mbarriers.end()) it->second.invalidate();
-        return;
+      case ptx::MbarrierOp::kInval: {
+        const EventId event = log(step, EventKind::kMbarrierInval, lanes);
+        races_.writeShared({named.cta, named.address, kObjectBytes, lanes}, event);
+        const auto it = named.cta->mbarriers.find(named.address);
+        if (it == named.cta->mbarriers.end()) return;
+        checkUnused(step, it->second, named, lanes, event);
+        return it->second.invalidate();
+      }
       case ptx::MbarrierOp::kExpectTx:
       case ptx::MbarrierOp::kCompleteTx: return transact(step, effect, named, lanes);
       case ptx::MbarrierOp::kArrive:
@@ -300,8 +332,15 @@ void Executor::operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& 
       // Only the thread's earlier copies are released, not its other accesses: no clock is published but time.
       step.warp.clock.publishTime(laneBit(lane), object->openClock());
       step.warp.copies.track(laneBit(lane), event, object->actor(), object->phase());
-      if (!effect.is_noinc) object->raisePending();
-      completed |= arriveLanes(step, *object, named, laneBit(lane), 1, event);
+      object->noteAsyncArrival();
+      if (effect.is_noinc) {
+        completed |= arriveLanes(step, *object, named, laneBit(lane), 1, event);
+      } else {
+        // Nothing of the count waits for it: it has to be executed before an arrival that does hold the phase.
+        object->raisePending();
+        object->notePendingExpect({step.warp.id, lane, step.warp.instruction_epoch, event});
+        if (object->arrive(1, event)) afterPhase(*object, named), completed = true;
+      }
     });
     progress();
     if (completed) wakePollers();

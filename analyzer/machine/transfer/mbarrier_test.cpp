@@ -162,6 +162,30 @@ TEST(MbarrierLife, UseAfterInvalIsAMisuse) {
               ElementsAre(Misuse::Kind::kUninitializedBarrier));
 }
 
+TEST(MbarrierLife, EndsOnlyWhenNoOtherWarpMayStillUseIt) {
+  const std::string end = "setp.eq.u32 %p3, %t, 32;\n@%p3 mbarrier.inval.shared.b64 [bar];\n";
+  EXPECT_THAT(misuses(run64(init(64) + kArrive + wait(0) + end)), ElementsAre(Misuse::Kind::kBarrierInUse));
+  expectClean(run64(init(64) + kArrive + wait(0) + kSync + end));
+}
+
+TEST(MbarrierLife, BeginsAnewOnlyWhenNoOtherWarpMayStillUseIt) {
+  const std::string again = "setp.eq.u32 %p3, %t, 32;\n@%p3 mbarrier.init.shared.b64 [bar], 64;\n";
+  EXPECT_THAT(misuses(run64(init(64) + kArrive + wait(0) + again)),
+              ElementsAre(Misuse::Kind::kReinitialized, Misuse::Kind::kBarrierInUse));
+  EXPECT_THAT(misuses(run64(init(64) + kArrive + wait(0) + kSync + again)), ElementsAre(Misuse::Kind::kReinitialized));
+}
+
+TEST(MbarrierLife, LiesAtAMultipleOfEight) {
+  EXPECT_THAT(misuses(test::run("setp.ne.u32 %p1, %t, 0;\n@%p1 ret;\nmbarrier.init.shared.b64 [bar+4], 1;\n")),
+              ElementsAre(Misuse::Kind::kMisalignedBarrier));
+}
+
+TEST(MbarrierLife, CountsAtLeastOneArrival) {
+  EXPECT_THAT(misuses(run64(init(0))), ElementsAre(Misuse::Kind::kBadArrivalCount));
+  EXPECT_THAT(misuses(run64(init(1 << 20))), ElementsAre(Misuse::Kind::kBadArrivalCount));
+  expectClean(run64(init((1 << 20) - 1)));
+}
+
 TEST(MbarrierLife, TooLargeACountOverflowsThePhase) {
   EXPECT_THAT(misuses(run64(init(1) + "@%p1 mbarrier.arrive.shared.b64 _, [bar], 2;\n")),
               ElementsAre(Misuse::Kind::kOverArrival));
@@ -198,6 +222,25 @@ TEST(CopyArrive, WithoutNoincItIsNetZero) {
 
 TEST(CopyArrive, WithoutNoincAThreadsOwnArrivalFollows) {
   expectClean(run64(init(64) + kCopy + kCopyArrive + kArrive + wait(0) + kReadOther));
+}
+
+TEST(CopyArrive, WithoutNoincAnotherThreadsArrivalHasToKnowOfIt) {
+  // Warp 1 copies, and only warp 0 is counted.
+  const auto by = [](const std::string& between) {
+    return run64(init(32) + "setp.lt.u32 %p3, %t, 32;\n@%p3 bra SECOND;\n" + kCopy + kCopyArrive + "SECOND:\n" + between +
+                 "@%p3 mbarrier.arrive.shared.b64 _, [bar];\n" + wait(0) + kReadOther);
+  };
+  EXPECT_THAT(misuses(by("")), ElementsAre(Misuse::Kind::kLateExpect));
+  EXPECT_THAT(misuses(by(kSync)), IsEmpty());
+}
+
+TEST(CopyArrive, WhoKnowsItExecutedDoesNotKnowItMade) {
+  // Behind the barrier every thread has executed its arrival; but it comes when the copies are there, maybe in the next phase.
+  const auto by = [](const std::string& wait_or_not) {
+    return run64(init(64) + kCopy + kCopyArriveNoinc + wait_or_not + kSync + kArrive + wait(1));
+  };
+  EXPECT_THAT(misuses(by("")), ElementsAre(Misuse::Kind::kEarlyArrival, Misuse::Kind::kEarlyWait));
+  expectClean(by(wait(0, "FIRST")));
 }
 
 TEST(CopyArrive, CopiesAfterTheArriveAreNotCovered) {

@@ -37,7 +37,9 @@ void Executor::observePhase(const Step& step, const ptx::Mbarrier& effect, Mbarr
     forEachLane(lanes, [&](unsigned lane) {
       if (!warp.to_acquire[lane]) warp.to_acquire[lane] = std::make_shared<Clock>();
       warp.to_acquire[lane]->join(object.completedClock());
-      warp.to_acquire[lane]->join(object.completedRemoteClock());
+      if (!is_wide) return;
+      if (!warp.to_acquire_afar[lane]) warp.to_acquire_afar[lane] = std::make_shared<Clock>();
+      warp.to_acquire_afar[lane]->join(object.completedRemoteClock());
     });
   }
   warp.clock.learn(lanes, View::kTime, object.actor(), object.phase());

@@ -182,7 +182,7 @@ void Executor::loadShared(const Step& step, const Resolved& part, unsigned eleme
   const auto ctaOfLane = [&](unsigned lane) -> Cta& { return *run_.cluster.ctaAt(step.warp, part.address.word[lane]); };
   if (strong) {
     forEachLane(valid, [&](unsigned lane) {
-      acquireFlag(step.warp, laneBit(lane), inCluster(ctaOfLane(lane).rank, part.address.word[lane]), decoded.sem);
+      acquireFlag(step, lane, ctaOfLane(lane), part.address.word[lane]);
     });
     step.warp.has_polled_flag = true;
   }
@@ -215,7 +215,7 @@ void Executor::storeShared(const Step& step, const Resolved& part, unsigned elem
     usePeer(step, *cta, event, lane, Misuse::Kind::kPeerNotStarted);
     checkBarrierBytes(step, *cta, withinCta(address), bytes, laneBit(lane));
     races_.writeShared({cta, withinCta(address), bytes, laneBit(lane)}, event);
-    if (strong) releaseFlag(step.warp, laneBit(lane), inCluster(cta->rank, address), decoded.sem, /*is_rmw=*/false);
+    if (strong) releaseFlag(step, lane, *cta, address, /*is_rmw=*/false);
     if (!program_.needs_shared_contents) return;
     for (std::size_t e = 0; e < sources.size(); ++e) {
       const Lanes& words = value(step.warp, sources[e]->slot);
@@ -329,27 +329,40 @@ void Executor::matrixAccess(const Step& step, bool is_store) {
 void Executor::operator()(const ptx::LdMatrix&, const Step& step) { matrixAccess(step, /*is_store=*/false); }
 void Executor::operator()(const ptx::StMatrix&, const Step& step) { matrixAccess(step, /*is_store=*/true); }
 
-void Executor::acquireFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem) {
-  const auto flag = run_.cluster.flags.find(key);
+// Both sides have to be in each other's scope (PTX ISA, "Morally strong operations"): between CTAs that is cluster scope or
+// wider, which volatile accesses and atomics without a scope have.
+void Executor::acquireFlag(const Step& step, unsigned lane, const Cta& cta, std::uint64_t address) {
+  const auto flag = run_.cluster.flags.find(inCluster(cta.rank, address));
   if (flag == run_.cluster.flags.end()) return;
-  if (sem == ptx::Sem::kAcquire || sem == ptx::Sem::kAcqRel) return warp.clock.learn(lanes, flag->second);
-  // A later fence of the same thread turns the relaxed read into an acquire pattern.
-  forEachLane(lanes, [&](unsigned lane) {
-    if (!warp.to_acquire[lane]) warp.to_acquire[lane] = std::make_shared<Clock>();
-    warp.to_acquire[lane]->join(flag->second);
-  });
+  Warp& warp = step.warp;
+  const ptx::Sem sem = step.op.decoded->sem;
+  const auto acquire = [&](const Clock& clock, std::shared_ptr<Clock>& later) {
+    if (sem == ptx::Sem::kAcquire || sem == ptx::Sem::kAcqRel) return warp.clock.learn(laneBit(lane), clock);
+    // A later fence of the same thread turns the relaxed read into an acquire pattern.
+    if (!later) later = std::make_shared<Clock>();
+    later->join(clock);
+  };
+  if (cta.rank == warp.cta) acquire(flag->second.near, warp.to_acquire[lane]);
+  if (step.op.decoded->scope != ptx::Scope::kCta) acquire(flag->second.afar, warp.to_acquire_afar[lane]);
 }
 
-void Executor::releaseFlag(Warp& warp, LaneMask lanes, std::uint64_t key, ptx::Sem sem, bool is_rmw) {
-  Clock clock;
+void Executor::releaseFlag(const Step& step, unsigned lane, const Cta& cta, std::uint64_t address, bool is_rmw) {
+  Warp& warp = step.warp;
+  const std::uint64_t key = inCluster(cta.rank, address);
+  const bool is_own = cta.rank == warp.cta, is_wide = step.op.decoded->scope != ptx::Scope::kCta;
+  Flag written;
   if (is_rmw) {
-    if (const auto flag = run_.cluster.flags.find(key); flag != run_.cluster.flags.end()) clock = flag->second;
+    if (const auto flag = run_.cluster.flags.find(key); flag != run_.cluster.flags.end()) written = flag->second;
   }
-  if (sem == ptx::Sem::kRelease || sem == ptx::Sem::kAcqRel) warp.clock.publish(lanes, clock);
-  forEachLane(lanes, [&](unsigned lane) {
-    if (warp.released_by_fence[lane]) clock.join(*warp.released_by_fence[lane]);
-  });
-  run_.cluster.flags[key] = std::move(clock);
+  if (const ptx::Sem sem = step.op.decoded->sem; sem == ptx::Sem::kRelease || sem == ptx::Sem::kAcqRel) {
+    Clock released;
+    warp.clock.publish(laneBit(lane), released);
+    if (is_own) written.near.join(released);
+    if (is_wide) written.afar.join(released);
+  }
+  if (is_own && warp.released_by_fence[lane]) written.near.join(*warp.released_by_fence[lane]);
+  if (is_wide && warp.released_afar[lane]) written.afar.join(*warp.released_afar[lane]);
+  run_.cluster.flags[key] = std::move(written);
 }
 
 }  // namespace handoff::machine

@@ -36,6 +36,9 @@ std::uint32_t movedColumns(const ptx::Decoded& decoded) {
   return number;
 }
 
+/// Each lane issues an operation of its own. The last one stands for all: what covers that one covers them.
+unsigned issuer(LaneMask lanes) { return 31 - static_cast<unsigned>(std::countl_zero(lanes)); }
+
 // Calls f(cta) for the CTAs that an operation of a pair (cta_group::2) works in.
 template <typename F>
 void forEachOfGroup(Cluster& cluster, std::uint32_t rank_of_issuer, unsigned ctas, F&& f) {
@@ -47,8 +50,9 @@ void forEachOfGroup(Cluster& cluster, std::uint32_t rank_of_issuer, unsigned cta
 
 void Executor::tensorAccess(const Step& step, Cta& cta, std::uint64_t column, std::uint32_t columns, EventId event,
                             bool is_write, std::optional<std::uint32_t> quarter) {
+  const bool is_of_warp = outcome_.log[event].kind != EventKind::kMma;
   const auto access = [&](std::uint64_t address, std::uint32_t cells) {
-    const Range range{&cta, address, cells, laneBit(lowestLane(step.lanes))};
+    const Range range{&cta, address, cells, laneBit(is_of_warp ? lowestLane(step.lanes) : issuer(step.lanes))};
     is_write ? races_.writeShared(range, event) : races_.readShared(range, event);
   };
   columns = std::min(columns, kColumns);
@@ -64,13 +68,13 @@ void Executor::tensorAccess(const Step& step, Cta& cta, std::uint64_t column, st
 void Executor::readTensorOperand(const Step& step, EventId event, Cta& cta, std::uint64_t descriptor, const MatrixShape& shape) {
   for (const ByteRange& range : tcgen05OperandRanges(descriptor, shape)) {
     if (checkSharedRange(step, inCluster(cta.rank, range.address), range.bytes, step.lanes) == nullptr) return;
-    races_.readShared({&cta, range.address, range.bytes, laneBit(lowestLane(step.lanes))}, event);
+    races_.readShared({&cta, range.address, range.bytes, laneBit(issuer(step.lanes))}, event);
   }
 }
 
 EventId Executor::startTensorOp(const Step& step) {
   const EventId event = log(step, EventKind::kMma, step.lanes);
-  step.warp.pending_mma.push_back(outcome_.log.addOp({.event = event, .lane = lowestLane(step.lanes)}));
+  step.warp.pending_mma.push_back(outcome_.log.addOp({.event = event, .lane = issuer(step.lanes)}));
   return event;
 }
 
@@ -132,11 +136,20 @@ void Executor::tensorCommit(const Step& step) {
     const EventId event = log(step, EventKind::kCopyArrive, step.lanes, object->phase());
     checkPhaseKnown(step, *object, *named, step.lanes, object->phase(), event, Misuse::Kind::kEarlyArrival);
     warp.clock.publishTime(step.lanes, object->openClock());
-    for (const std::uint32_t op : warp.pending_mma) {
-      if (outcome_.log.op(op).lane != lane) continue;  // another thread's
-      outcome_.log.op(op).completions.push_back({object->actor(), object->phase() + 1, named->cta->rank});
-    }
-    if (arriveLanes(step, *object, *named, laneBit(lane), 1, event)) wakePollers();
+    const Phase first = object->phase();
+    bool completed = false;
+    forEachLane(step.lanes, [&](unsigned by) {
+      if (object->phase() != first) {
+        checkPhaseKnown(step, *object, *named, laneBit(by), object->phase(), event, Misuse::Kind::kEarlyArrival);
+      }
+      for (const std::uint32_t op : warp.pending_mma) {
+        if (outcome_.log.op(op).lane != by) continue;  // another thread's
+        outcome_.log.op(op).completions.push_back({object->actor(), object->phase() + 1, named->cta->rank});
+      }
+      object->noteAsyncArrival();
+      completed |= arriveLanes(step, *object, *named, laneBit(by), 1, event);
+    });
+    if (completed) wakePollers();
     progress();
   };
   if (mask == 0) arrive(address);
@@ -157,6 +170,7 @@ void Executor::tensorMove(const Step& step, bool is_load) {
   outcome_.log.addOp({.event = event, .lane = lane, .group = groups.openGroup(lane)});
   groups.noteCopy(step.lanes);
   const auto quarter = static_cast<std::uint32_t>(step.warp.rank % kQuarters);
+  checkAllocated(step, ctaOf(step), words.word[lane] & 0xffff, movedColumns(*step.op.decoded));
   tensorAccess(step, ctaOf(step), words.word[lane] & 0xffff, movedColumns(*step.op.decoded), event, !is_load, quarter);
 }
 
@@ -176,6 +190,7 @@ void Executor::tensorAllocate(const Step& step) {
   // The address is stored by one thread, like any word: the others need a barrier before they read it.
   const LaneMask one = laneBit(lowestLane(step.lanes));
   const EventId event = log(step, EventKind::kWrite, one);
+  cta.has_allocated_columns = true;
   cta.tensor_columns[at] = {static_cast<std::uint32_t>(*columns), event};
   for (const Resolved& part : resolve(step, arg(step.op, 0), step.op.decoded->space())) {
     const std::uint64_t address = withinCta(part.address.word[lowestLane(step.lanes)]);
@@ -191,7 +206,25 @@ void Executor::tensorFree(const Step& step) {
   if (!first || !columns) return unknownCopy(step);
   const EventId event = log(step, EventKind::kWrite, step.lanes);
   tensorAccess(step, cta, *first & 0xffff, static_cast<std::uint32_t>(*columns), event, /*is_write=*/true, {});
-  cta.tensor_columns.erase(*first & 0xffff);
+  const auto given = cta.tensor_columns.find(*first & 0xffff);
+  if (given != cta.tensor_columns.end() && given->second.columns == *columns) {
+    cta.tensor_columns.erase(given);
+  } else if (cta.has_allocated_columns) {
+    addMisuse(step, {.kind = Misuse::Kind::kTensorMemoryUnallocated, .event = event, .lanes = step.lanes, .value = *first & 0xffff,
+                     .wanted = *columns});
+  }
+}
+
+// Only loads and stores are asked: how far a multiplication reaches is known from above only.
+void Executor::checkAllocated(const Step& step, const Cta& cta, std::uint64_t column, std::uint32_t columns) {
+  if (!cta.has_allocated_columns) return;
+  std::uint64_t at = column;
+  for (const auto& [first, given] : cta.tensor_columns) {
+    if (first <= at) at = std::max(at, first + given.columns);
+  }
+  if (at >= column + columns) return;
+  addMisuse(step, {.kind = Misuse::Kind::kTensorMemoryUnallocated, .event = outcome_.log.end() - 1, .lanes = step.lanes,
+                   .value = column, .wanted = columns});
 }
 
 void Executor::operator()(const ptx::Tcgen05& effect, const Step& step) {

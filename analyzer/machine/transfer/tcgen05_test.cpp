@@ -292,11 +292,46 @@ TEST(Tcgen05Moves, OperandInTensorMemory) {
   EXPECT_THAT(by("", kWaitStores), ElementsAre("tmem -> mma"));
 }
 
+// --- one thread issues ---
+
+TEST(Tcgen05Commit, ByAllLanesIsAnArrivalEach) {
+  const auto committed = [](const std::string& by_lanes) {
+    return misusesOf(test::run(initBarriers({1, 1}) + allocate() + byThread(0, fill(0, 0)) + waitFor(0) +
+                                   byWarp(0, by_lanes) + waitFor(0, 1) + kAfter + release(),
+                               {.block = {128, 1, 1}}));
+  };
+  EXPECT_THAT(committed(byThread(0, mma(0) + commit(1))), IsEmpty());
+  EXPECT_THAT(committed(mma(0) + commit(1)), ElementsAre(Kind::kEarlyArrival));
+}
+
+TEST(Tcgen05Commit, CoversItsOwnLanesMultiplications) {
+  EXPECT_THAT(conflicts(byThread(0, fill(0, 0)) + waitFor(0) + byWarp(0, mma(0)) + byThread(0, commit(1)) + waitFor(0, 1) + kAfter +
+                        loadColumns() + kWaitLoads),
+              Contains("mma -> tmem"));
+}
+
 // --- allocation ---
 
 TEST(Tcgen05Allocation, FreedByTheEnd) {
   expectClean(test::run(allocate() + release(), {.block = {128, 1, 1}}));
   EXPECT_THAT(misusesOf(test::run(allocate(), {.block = {128, 1, 1}})), ElementsAre(Kind::kTensorMemoryLeak));
+}
+
+TEST(Tcgen05Allocation, FreedAsItWasAllocated) {
+  const auto freed = [](const std::string& statement) {
+    return misusesOf(test::run(allocate() + kSync + byWarp(0, statement), {.block = {128, 1, 1}}));
+  };
+  const std::string free = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r40, ";
+  EXPECT_THAT(freed(free + "64;\n"), ElementsAre(Kind::kTensorMemoryUnallocated, Kind::kTensorMemoryLeak));
+  EXPECT_THAT(freed(free + "128;\n" + free + "128;\n"), ElementsAre(Kind::kTensorMemoryUnallocated));
+}
+
+TEST(Tcgen05Allocation, LoadedBeyondItsEnd) {
+  const auto loaded = [](unsigned column) {
+    return misusesOf(test::run(allocate() + loadColumns(column) + kWaitLoads + release(), {.block = {128, 1, 1}}));
+  };
+  EXPECT_THAT(loaded(124), IsEmpty());
+  EXPECT_THAT(loaded(126), ElementsAre(Kind::kTensorMemoryUnallocated));
 }
 
 TEST(Tcgen05Allocation, FreedWhileItIsStillLoaded) {

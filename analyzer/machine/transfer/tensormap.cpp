@@ -42,14 +42,18 @@ void Executor::fenceTensormap(const Step& step) {
     forEachLane(step.lanes, [&](unsigned lane) {
       auto released = std::make_shared<Clock>();
       step.warp.clock.publish(laneBit(lane), *released);
+      if (step.op.decoded->scope != ptx::Scope::kCta) step.warp.released_afar[lane] = released;
       step.warp.released_by_fence[lane] = std::move(released);
     });
     return;
   }
   forEachLane(step.lanes, [&](unsigned lane) {
-    if (!step.warp.to_acquire[lane]) return;
-    step.warp.clock.learn(laneBit(lane), *step.warp.to_acquire[lane]);
-    step.warp.to_acquire[lane].reset();
+    const bool is_wide = step.op.decoded->scope != ptx::Scope::kCta;
+    for (auto* seen : {&step.warp.to_acquire[lane], &step.warp.to_acquire_afar[lane]}) {
+      if (!*seen || (seen == &step.warp.to_acquire_afar[lane] && !is_wide)) continue;
+      step.warp.clock.learn(laneBit(lane), **seen);
+      seen->reset();
+    }
   });
   if (addressOperand(step.op) == step.op.arg_count) return;
   const Lanes words = addressWords(step.warp, arg(step.op, addressOperand(step.op)));

@@ -21,10 +21,12 @@ const std::vector<ByteRange>& Executor::operandRanges(OpIndex op, bool is_b, std
   return known->second;
 }
 
-void Executor::readOperand(const Step& step, EventId event, const std::vector<ByteRange>& ranges) {
+// `first`: where another warp of the warpgroup has begun the same multiplication; 0: none has.
+void Executor::readOperand(const Step& step, EventId event, EventId first, const std::vector<ByteRange>& ranges) {
   for (const ByteRange& range : ranges) {
     Cta* const cta = checkSharedRange(step, range.address, range.bytes, step.lanes);
     if (cta == nullptr) return;
+    if (first != 0) races_.checkUnwrittenSince({cta, withinCta(range.address), range.bytes, laneBit(0)}, first);
     // The four warps' reads are over together, so those of the first one stand for all.
     const bool is_recorded = step.warp.rank % kWarpsPerWarpgroup == 0;
     races_.readShared({cta, withinCta(range.address), range.bytes, laneBit(0)}, event, is_recorded);
@@ -43,6 +45,9 @@ void Executor::multiply(const Step& step) {
   AsyncOp op{.event = event, .lane = 0, .group = warp.mma.openGroup(0)};
   outcome_.log.addOp(op);
   warp.mma.noteCopy(kAllLanes);
+  auto& steps = multiplications_[run_.cluster.warpgroupOf(warp).front().id];
+  const std::size_t turn = warp.multiplications++;
+  const EventId first = turn < steps.size() ? steps[turn].event : 0;
   const auto readBy = [&](unsigned operand, bool is_b, const MatrixShape& shape) -> std::uint64_t {
     const auto descriptor = uniformValue(warp, arg(step.op, operand), step.lanes);
     if (!descriptor) {
@@ -50,14 +55,12 @@ void Executor::multiply(const Step& step) {
       run_.noteUnmodelled();
       return 0;
     }
-    readOperand(step, event, operandRanges(step.index, is_b, *descriptor, shape));
+    readOperand(step, event, first, operandRanges(step.index, is_b, *descriptor, shape));
     return *descriptor;
   };
   const std::uint64_t a = form->is_a_in_registers ? 0 : readBy(WgmmaForm::kA, false, form->a);
   const std::uint64_t b = readBy(WgmmaForm::kB, true, form->b);
   // All four warps execute the same instruction with the same descriptors.
-  auto& steps = multiplications_[run_.cluster.warpgroupOf(warp).front().id];
-  const std::size_t turn = warp.multiplications++;
   if (turn == steps.size()) {
     steps.push_back({event, a, b});
   } else if (turn < steps.size() && (outcome_.log[steps[turn].event].op != step.index || steps[turn].a != a || steps[turn].b != b)) {
@@ -115,6 +118,20 @@ void Executor::operator()(const ptx::Wgmma& effect, const Step& step) {
   warp.clock.settleLoads(step.lanes, View::kConverged);
 }
 
+// All warps of a warpgroup execute the same ones (PTX ISA, "setmaxnreg": .aligned).
+void Executor::reportSplitRegisters() {
+  for (const Warp& warp : run_.cluster.warps) {
+    const Warp& first = run_.cluster.warpgroupOf(warp).front();
+    if (register_moves_.empty() || register_moves_[warp.id] == register_moves_[first.id]) continue;
+    const bool is_shorter = register_moves_[warp.id].size() < register_moves_[first.id].size();
+    const Warp& by = is_shorter ? first : warp;
+    Warp& shown = run_.cluster.warps[by.id];
+    const OpIndex at = register_moves_[by.id].back();
+    addMisuse({shown, 0, program_.ops[at], at, by.started},
+              {.kind = Misuse::Kind::kSplitRegisters, .lanes = by.started, .value = is_shorter ? warp.rank : first.rank});
+  }
+}
+
 // setmaxnreg: an increase waits until the CTA's pool has the registers (PTX ISA, "setmaxnreg").
 void Executor::operator()(const ptx::SetMaxNReg& effect, const Step& step) {
   constexpr std::uint64_t kRegistersOfSm = 65'536;
@@ -125,6 +142,7 @@ void Executor::operator()(const ptx::SetMaxNReg& effect, const Step& step) {
   if (registers_.empty()) {
     // The kernel starts with what its launch bound leaves room for; what it really has is no more.
     const std::uint64_t even = kRegistersOfSm / (std::uint64_t{launch_.warps()} * kWarpSize) / kGranularity * kGranularity;
+    register_moves_.resize(run_.cluster.warps.size());
     registers_.assign(run_.cluster.warps.size(), static_cast<std::uint32_t>(std::min(even, kMaxPerThread)));
   }
   std::uint64_t others = 0;
@@ -139,6 +157,7 @@ void Executor::operator()(const ptx::SetMaxNReg& effect, const Step& step) {
     return;
   }
   registers_[step.warp.id] = static_cast<std::uint32_t>(*wanted);
+  register_moves_[step.warp.id].push_back(step.index);
   progress();
   wakePollers();
 }

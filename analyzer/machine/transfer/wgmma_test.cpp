@@ -138,13 +138,19 @@ TEST(WgmmaOperands, ReadersOfAllKindsMayMeet) {
   expectClean(run(kLoaded + multiply(0) + multiply(1) + multiply(0) + readAt(0) + kWait));
 }
 
-// Of the four warps' reads those of the first one are remembered.
-TEST(WgmmaOperands, DISABLED_RefillBetweenTheWarpsOfOneMultiplication) {
+TEST(WgmmaOperands, RefillBetweenTheWarpsOfOneMultiplication) {
   // Warps 1-3 have started; warp 0 refills before it joins them.
   const std::string early = "setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\n" + multiply(0) +
                             "bar.arrive 1, 128;\nbra END;\nFIRST:\n" + "bar.sync 1, 128;\n" +
                             byLane(0, fill(0, 0)) + waitFor(1, 0) + multiply(0) + "END:\n" + kWait;
   EXPECT_THAT(conflicts(kLoaded + early), Contains("mma -> bulk"));
+}
+
+TEST(WgmmaOperands, RefillBetweenTheStartsOfTheWarps) {
+  // Warp 3 goes first behind the block barrier; the copy is issued then, and the other warps wait for it.
+  EXPECT_THAT(conflicts(initBarriers({1}) + byThread(0, fill(0, 0)) + "setp.eq.u32 %p4, %w, 3;\n@%p4 bra MULTIPLY;\n" +
+                        waitFor(0) + "MULTIPLY:\n" + multiply(0) + kWait),
+              ElementsAre("mma -> bulk"));
 }
 
 // --- whose wait ---
