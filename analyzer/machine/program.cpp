@@ -11,6 +11,7 @@
 #include "analyzer/machine/barrier_reuse.h"
 #include "analyzer/machine/param_reads.h"
 #include "analyzer/machine/pointer_flow.h"
+#include "analyzer/machine/poll_loops.h"
 #include "analyzer/machine/slice.h"
 #include "analyzer/ptx/cfg.h"
 
@@ -475,7 +476,11 @@ Result<Program> build(const ptx::Module& module, const ptx::Function& kernel, co
     return Error{"kernel '" + kernel.name + "' is only declared", {module.file, kernel.ptx_line, 0}};
   }
   Result<Program> program = Lowering(module, kernel, input_words).run(whole);
-  if (program.hasValue()) program->ends_barriers = endsBarriers(*program);
+  if (!program) return program;
+  program->ends_barriers = endsBarriers(*program);
+  for (const ptx::InstrIndex poll : pollsThatGiveUp(program->function)) {
+    program->limits.push_back({"the loop may give up before the phase is over: what it does then was not run", poll});
+  }
   return program;
 }
 
