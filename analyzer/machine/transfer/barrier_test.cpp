@@ -195,6 +195,15 @@ TEST(CtaBarrierParticipation, DifferentCountsAreAMisuse) {
   EXPECT_TRUE(!ran.outcome.misuses.empty() || !ran.outcome.stuck.empty());
 }
 
+TEST(CtaBarrierParticipation, CountOfTheWholeBlockIsThatOfNone) {
+  const auto by = [](const std::string& count) {
+    return test::run("setp.eq.u32 %p1, %w, 0;\n@%p1 bra FIRST;\nbar.sync 0;\nbra END;\nFIRST:\nbar.sync 0, " + count + ";\nEND:",
+                     {.block = {64, 1, 1}});
+  };
+  EXPECT_THAT(by("64").outcome.misuses, IsEmpty());
+  EXPECT_THAT(by("96").outcome.misuses, Not(IsEmpty()));
+}
+
 TEST(WarpBarrierOrder, OrdersItsLanesAndNoOtherWarp) {
   const std::string neighbour =
       "xor.b32 %r9, %t, 1;\nshl.b32 %r9, %r9, 4;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r9, %r8;\nld.shared.u32 "

@@ -295,6 +295,18 @@ TEST(AsyncStore, TwoLanesMeetInOneWord) {
   EXPECT_THAT(all("", "red.async"), IsEmpty()) << "sums may meet";
 }
 
+TEST(AsyncStore, DestinationIsAlignedToWhatIsStored) {
+  const auto by = [](unsigned offset) {
+    return misusesOf(run(kReady + byCta(1, byThread(0, expect(8))) +
+                         byCta(0, byThread(0, tileOf(1, "%r21") + barrierOf(1, "%r22") +
+                                                  "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r21+" +
+                                                  std::to_string(offset) + "], {%r1, %r2}, [%r22];\n")) +
+                         byCta(1, waitFor(0)) + kBoth));
+  };
+  EXPECT_THAT(by(8), IsEmpty());
+  EXPECT_THAT(by(4), Contains(Kind::kMisalignedDestination));
+}
+
 TEST(AsyncStore, BarrierLiesBesideTheDestination) {
   const test::Ran ran =
       run(kReady + byCta(0, byThread(0, expect(16) + asyncStore(1, 0)) + waitFor(0)) + kBoth);
