@@ -397,7 +397,8 @@ def sample(scores, witness, target, wanted):
     for result in scores["files"]:
         for kernel in result.get("kernels", []):
             for mutant in kernel["mutants"]:
-                if mutant.get("jobs") and mutant["fate"] == "killed":
+                # Jobs of an earlier run lie elsewhere.
+                if mutant["fate"] == "killed" and mutant.get("jobs") and (witness / mutant["jobs"][0]).is_dir():
                     queues[mutant["operator"]].append((result["file"], kernel["kernel"], mutant["jobs"]))
     for queue in queues.values():
         seen = collections.Counter()
@@ -420,7 +421,7 @@ def sample(scores, witness, target, wanted):
 
 def link_equivalent(scores, witness, target):
     jobs = [job for result in scores["files"] for kernel in result.get("kernels", []) for mutant in kernel["mutants"]
-            if mutant["fate"] == "equivalent" for job in mutant.get("jobs", [])]
+            if mutant["fate"] == "equivalent" for job in mutant.get("jobs", []) if (witness / job).is_dir()]
     target.mkdir(parents=True, exist_ok=True)
     for job in jobs:
         (target / job).symlink_to((witness / job).resolve())

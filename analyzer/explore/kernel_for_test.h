@@ -37,7 +37,7 @@ inline frontend::Unit unitOf(ptx::Module module, std::vector<frontend::ParamFiel
 inline diagnose::KernelReport reportOf(const frontend::Unit& unit) {
   Options options;
   options.try_repairs = false;
-  options.max_seconds = 20;
+  options.max_seconds = 6;
   std::vector<diagnose::KernelReport> kernels = analyze(unit, options);
   EXPECT_EQ(kernels.size(), 1u);
   return kernels.empty() ? diagnose::KernelReport() : std::move(kernels[0]);
