@@ -119,7 +119,8 @@ TEST(Score, JobsCompareAMutantWithTheKernel) {
 TEST(Score, ControlsPerturbAnEquivalentMutantAndCompareItWithTheKernel) {
   const std::string twice = std::string(test::kCopy) + test::kCommit + test::kWait + test::kSync + test::kSync + test::kReadOther + kUse;
   unsigned controls = 0;
-  for (const Scored& scored : scoresOf(twice, kJobsAndControls).at(0).mutants) {
+  const std::vector<KernelScore> scores = scoresOf(twice, kJobsAndControls);
+  for (const Scored& scored : scores.at(0).mutants) {
     ASSERT_EQ(scored.jobs.size(), scored.fate == Fate::kKilled || scored.fate == Fate::kEquivalent ? 1u : 0u);
     if (scored.fate != Fate::kEquivalent) continue;
     ++controls;
