@@ -50,18 +50,18 @@ class StuckReporter {
       case Stuck::Kind::kMbarrier: mbarrier(finding, place); break;
       case Stuck::Kind::kClusterBarrier:
         finding.rule = "hang";
-        finding.message = count(place.threads, "thread") + " wait at the cluster barrier for threads that never arrive";
+        finding.message = waiting(place.threads) + " at the cluster barrier for threads that never arrive";
         relateArrivals(finding, stuck, "an arrival is here");
         break;
       case Stuck::Kind::kMmaWait:
         finding.rule = "divergent-protocol";
-        finding.message = count(place.threads, "thread") +
-                          " wait for a multiplication that the other warps of their warpgroup never start";
+        finding.message = waiting(place.threads) +
+                          " for a multiplication that the other warps of their warpgroup never start";
         break;
       case Stuck::Kind::kRegisterPool:
         finding.rule = "hang";
-        finding.message = count(place.threads, "thread") +
-                          " ask for more registers than the block will ever have free: setmaxnreg never returns";
+        finding.message = count(place.threads, "thread") + (place.threads == 1 ? " asks" : " ask") +
+                          " for more registers than the block will ever have free: setmaxnreg never returns";
         break;
       case Stuck::Kind::kFlag:
         finding.rule = "hang";
@@ -84,6 +84,7 @@ class StuckReporter {
   static std::string count(std::uint64_t n, const std::string& noun) {
     return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
   }
+  static std::string waiting(std::uint64_t threads) { return count(threads, "thread") + (threads == 1 ? " waits" : " wait"); }
   std::string objectName(const Stuck& stuck) const {
     return placeName(run_.program, run_.names, ptx::Space::kShared, stuck.address);
   }
@@ -94,7 +95,7 @@ class StuckReporter {
     const std::string id = "barrier " + std::to_string(stuck.id);
     if (stuck.expected == 0) {
       finding.rule = "hang";
-      finding.message = count(place.threads, "thread") + " wait at " + id + " for the rest of the block, which never arrives";
+      finding.message = waiting(place.threads) + " at " + id + " for the rest of the block, which never arrives";
       return;
     }
     const bool impossible = stuck.expected > threads - std::min(run_.outcome.exited_threads, threads) ||
@@ -116,7 +117,7 @@ class StuckReporter {
                                                 : std::to_string(-stuck.transactions) + " bytes came that nobody announced");
     } else if (stuck.seen + 2 <= stuck.id) {
       finding.rule = "phase-race";
-      finding.message = count(place.threads, "thread") + " wait for phase " + std::to_string(stuck.seen) + " of " + object +
+      finding.message = waiting(place.threads) + " for phase " + std::to_string(stuck.seen) + " of " + object +
                         ", which is already in phase " + std::to_string(stuck.id) + ": nothing held it back, and the parity now "
                         "asks for another phase";
     } else if (stuck.arrived < stuck.expected) {
@@ -124,11 +125,11 @@ class StuckReporter {
       // where nothing came at all, the count is not what is wrong.
       const bool waits_for_itself = stuck.expected - stuck.arrived <= place.not_arrived;
       finding.rule = stuck.arrivals.empty() || waits_for_itself ? "hang" : "arrival-count-mismatch";
-      finding.message = count(place.threads, "thread") + " wait for phase " + std::to_string(stuck.id) + " of " + object +
+      finding.message = waiting(place.threads) + " for phase " + std::to_string(stuck.id) + " of " + object +
                         ", which needs " + count(stuck.expected, "arrival") + " and gets " + std::to_string(stuck.arrived);
     } else {
       finding.rule = "hang";
-      finding.message = count(place.threads, "thread") + " wait for a phase of " + object + " that never completes";
+      finding.message = waiting(place.threads) + " for a phase of " + object + " that never completes";
     }
     relate(finding, stuck.init, "the barrier is initialised for " + count(stuck.expected, "arrival") + " here");
     std::set<std::uint32_t> told;
@@ -167,7 +168,7 @@ class StuckReporter {
   void addOthers(Finding& finding, const Stuck& stuck) const {
     for (const auto& [op, place] : places_) {
       if (op == stuck.op) continue;
-      finding.related.push_back({count(place.threads, "thread") + " wait here meanwhile", run_.program.stackOf(instrOf(op))});
+      finding.related.push_back({waiting(place.threads) + " here meanwhile", run_.program.stackOf(instrOf(op))});
     }
   }
 

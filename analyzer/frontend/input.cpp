@@ -43,9 +43,25 @@ std::optional<Error> parsePtx(Unit& unit, const std::string& text, const std::st
   return std::nullopt;
 }
 
+/// Headers that were not found, apart from `first` itself: most of the other errors come of them.
+std::string missingHeaders(const Error& first, const std::vector<Error>& errors) {
+  constexpr std::size_t kNamed = 5;
+  std::vector<std::string> names;
+  for (const Error& error : errors) {
+    const std::size_t end = error.message.find(" file not found");
+    if (end == std::string::npos || error.message == first.message) continue;
+    std::string name = error.message.substr(0, end);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "; not found: " : ", ") + names[i];
+  if (names.size() > kNamed) text += " and " + std::to_string(names.size() - kNamed) + " other headers";
+  return text;
+}
+
 /// `first` speaks for all of them.
 Error withCount(Error first, const std::vector<Error>& errors) {
-  if (errors.size() > 1) first.message += " (and " + std::to_string(errors.size() - 1) + " more)";
+  if (errors.size() > 1) first.message += " (and " + std::to_string(errors.size() - 1) + " more" + missingHeaders(first, errors) + ")";
   return first;
 }
 Error withCount(const std::vector<Error>& errors) { return withCount(errors.front(), errors); }

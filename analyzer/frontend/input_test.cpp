@@ -212,6 +212,14 @@ TEST(Input, ErrorOfBothCompilersIsClangs) {
   EXPECT_EQ(unit.error().pos.column, 10U);
 }
 
+TEST(Input, MissingHeadersAreNamedBesideTheFirstError) {
+  const auto unit =
+      loadText("#include <a/gone.h>\n#include \"lost.cuh\"\n__global__ void k(int* p) { p[0] = lost::f(); }\n", withoutToolkit());
+  ASSERT_FALSE(unit);
+  EXPECT_EQ(unit.error().pos.line, 3U);
+  EXPECT_THAT(unit.error().message, HasSubstr("(and 2 more; not found: 'a/gone.h', 'lost.cuh')"));
+}
+
 TEST(Nvcc, MessagesGiveTheFirstErrorAndTheCount) {
   const PathMap paths("t.cu", "");
   const Error error = firstNvccError(

@@ -15,6 +15,7 @@ struct Repairs {
   std::set<std::string> shared_records;  ///< user classes with a constructor that stand in __shared__ memory
   /// Missing "typename"/"template" by file and offset in the file as it is on disk.
   std::map<std::pair<std::string, unsigned>, std::string> keywords;
+  std::set<std::pair<std::string, unsigned>> restricts;  ///< "__restrict__" where no pointer is: file and offset
   bool relocatable = false;  ///< "extern __shared__ Struct s;", launches from the device
   bool wide_shim = false;    ///< the standard headers that nvcc includes by itself
 

@@ -199,17 +199,26 @@ void adjust(clang::CompilerInvocation& invocation, const ClangRequest& request, 
   features.emplace_back("+ptx88");
 }
 
-/// Copies of files with the missing keywords in place.
-void insertKeywords(clang::CompilerInvocation& invocation, const Repairs& repairs,
-                    llvm::vfs::FileSystem& files) {
+/// Copies of files with the missing keywords in place, and blanks for a "__restrict__" that qualifies nothing.
+void patchKeywords(clang::CompilerInvocation& invocation, const Repairs& repairs,
+                   llvm::vfs::FileSystem& files) {
   std::map<std::string, std::string> texts;
-  for (auto it = repairs.keywords.rbegin(); it != repairs.keywords.rend();
-       ++it) {  // from the back: offsets stay true
-    const auto& [file, offset] = it->first;
+  const auto textOf = [&](const std::string& file) -> std::string& {
     const auto [entry, is_new] = texts.try_emplace(file);
     if (is_new)
       if (auto buffer = files.getBufferForFile(file)) entry->second = (*buffer)->getBuffer().str();
-    if (offset <= entry->second.size()) entry->second.insert(offset, it->second + " ");
+    return entry->second;
+  };
+  for (const auto& [file, offset] : repairs.restricts) {
+    std::string& text = textOf(file);
+    const llvm::StringRef word = llvm::StringRef(text).substr(offset).take_while([](char c) { return c == '_' || llvm::isAlpha(c); });
+    text.replace(offset, word.size(), word.size(), ' ');
+  }
+  for (auto it = repairs.keywords.rbegin(); it != repairs.keywords.rend();
+       ++it) {  // from the back: offsets stay true
+    const auto& [file, offset] = it->first;
+    std::string& text = textOf(file);
+    if (offset <= text.size()) text.insert(offset, it->second + " ");
   }
   for (const auto& [file, text] : texts)
     invocation.getPreprocessorOpts().addRemappedFile(
@@ -236,7 +245,7 @@ bool parseOnce(const ClangRequest& request, const FileSystem& files, Attempt& at
   auto invocation = makeInvocation(request, attempt.applied, files, attempt.output.errors);
   if (invocation == nullptr) return false;
   adjust(*invocation, request, attempt.applied);
-  insertKeywords(*invocation, attempt.applied, *files);
+  patchKeywords(*invocation, attempt.applied, *files);
   const std::unique_ptr<clang::DiagnosticConsumer> consumer = makeDiagnosticConsumer(attempt);
   llvm::LLVMContext context;
   clang::CompilerInstance compiler(invocation);

@@ -89,6 +89,10 @@ class Consumer : public clang::DiagnosticConsumer {
       case clang::diag::err_ovl_unresolvable:
         insertKeyword(info, "template");
         break;
+      case clang::diag::err_typecheck_invalid_restrict_not_pointer:
+      case clang::diag::err_typecheck_invalid_restrict_not_pointer_noarg:
+        dropRestrict(info);
+        break;
       case clang::diag::err_implicit_instantiate_member_undefined:
       case clang::diag::err_template_instantiate_undefined:
       case clang::diag::err_no_member:
@@ -121,6 +125,16 @@ class Consumer : public clang::DiagnosticConsumer {
     if (!file || offset == 0) return;
     attempt_.wanted.keywords.insert(
         {{file->getName().str(), offsetOnDisk(file->getName().str(), offset)}, keyword});
+  }
+
+  /// nvcc takes "half __restrict__ tile[][8]" and gives the word no meaning.
+  void dropRestrict(const clang::Diagnostic& info) {
+    if (!info.hasSourceManager()) return;
+    const clang::SourceManager& sources = info.getSourceManager();
+    const auto [file_id, offset] = sources.getDecomposedExpansionLoc(info.getLocation());
+    const auto file = sources.getFileEntryRefForID(file_id);
+    if (!file || !sources.getBufferData(file_id).substr(offset).starts_with("__restrict")) return;
+    attempt_.wanted.restricts.insert({file->getName().str(), offsetOnDisk(file->getName().str(), offset)});
   }
 
   /// The parser may have read a copy with keywords put in already.

@@ -152,6 +152,26 @@ TEST(Repairs, MissingCommaBetweenAsmOperands) {
   EXPECT_EQ(unit.kernels.size(), 1U);
 }
 
+TEST(Repairs, RestrictWhereNoPointerIs) {
+  const Unit unit = loadCleanly(
+      "#include <cuda_runtime.h>\n"
+      "template <int N> __device__ void load(unsigned __restrict__ r[][4], unsigned __restrict__ (*t)[8], int __restrict__ *p) {\n"
+      "  for (int i = 0; i < N; ++i) r[i][0] = t[i][1] + p[i]; }\n"
+      "__global__ void k(unsigned* p, int* q) { __shared__ unsigned __restrict__ tile[4][8]; unsigned r[2][4];\n"
+      "  tile[threadIdx.x][1] = p[threadIdx.x]; __syncthreads(); load<2>(r, tile, q); p[0] = r[1][0]; }\n",
+      withoutToolkit());
+  EXPECT_EQ(unit.kernels.size(), 1U);
+  EXPECT_GE(countOpcodes(unit, "ld.shared"), 1U);
+}
+
+TEST(Repairs, CachedStoresOfLongs) {
+  HANDOFF_NEEDS_TOOLKIT();
+  const Unit unit = loadCleanly(
+      "#include <cstdint>\n__global__ void k(uint64_t* p, long* q) {\n"
+      "  __stcs(p, uint64_t(1)); __stcg(p + 1, uint64_t(2)); __stwt(q, 3L); __stwb(q + 1, 4L); }\n");
+  EXPECT_EQ(unit.kernels.size(), 1U);
+}
+
 TEST(Repairs, MissingTypename) {
   const Unit unit = loadCleanly(
       "#include <cuda_runtime.h>\nstruct A { struct In { static constexpr int v = 3; }; };\n"

@@ -90,6 +90,15 @@ HANDOFF_LOAD(unsigned long long)
 HANDOFF_LOAD(float)
 HANDOFF_LOAD(double)
 #undef HANDOFF_LOAD
+// The cached stores of its wrapper know no "long", which is what uint64_t is.
+#define HANDOFF_STORE(N)                                          \
+  static __device__ inline void N(long* p, long v) { *p = v; } \
+  static __device__ inline void N(unsigned long* p, unsigned long v) { *p = v; }
+HANDOFF_STORE(__stwb)
+HANDOFF_STORE(__stcg)
+HANDOFF_STORE(__stcs)
+HANDOFF_STORE(__stwt)
+#undef HANDOFF_STORE
 #endif
 
 // Attributes that Clang does not know on this target.

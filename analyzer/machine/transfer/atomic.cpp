@@ -137,6 +137,7 @@ void Executor::wmmaAccess(const Step& step, bool is_store) {
     address = classify(address).offset;
   }
   if (space == Space::kShared) {
+    address &= 0xffffffff;  // as in resolve(): a wider register is cut
     const EventId event = log(step, is_store ? EventKind::kWrite : EventKind::kRead, step.lanes);
     for (unsigned row = 0; row < shape.rows; ++row) {
       const std::uint64_t at = address + row * stride;

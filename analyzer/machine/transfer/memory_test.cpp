@@ -233,6 +233,22 @@ TEST(Wmma, LoadReadsRowsAtTheStride) {
   EXPECT_THAT(test::run(rows(std::string(kWait) + kSync, load)).outcome.conflicts, IsEmpty());
 }
 
+TEST(Copies, SourceBeforeItsBufferIsNoNullPointer) {
+  const auto copyFrom = [](const std::string& source) {
+    return test::run("mov.u64 %d1, " + source + ";\nmov.u32 %r20, tile;\ncp.async.cg.shared.global [%r20], [%d1], 16;\n" + kWait);
+  };
+  EXPECT_THAT(copyFrom("1099511619328").outcome.misuses, IsEmpty()) << "the first buffer less 8448 bytes";
+  EXPECT_THAT(copyFrom("64").outcome.misuses, ::testing::Not(IsEmpty()));
+}
+
+TEST(Wmma, GenericAddressIsCutToTheSharedWindow) {
+  const std::string load =
+      "cvt.u64.u32 %d1, %s;\ncvta.shared.u64 %d1, %d1;\n"
+      "wmma.load.a.sync.aligned.row.m16n16k16.shared::cta.bf16 {%r1, %r2, %r3, %r4}, [%d1], 16;\n";
+  const test::Ran ran = test::run(load);
+  EXPECT_THAT(ran.outcome.misuses, IsEmpty());
+}
+
 TEST(Wmma, RowsBesideTheTileAreNotRead) {
   // Rows of 32 bytes at a stride of 64: the second half of each is free for the copy of another warp's slot.
   const std::string load =

@@ -11,8 +11,9 @@ namespace handoff::machine {
 /// Which operand of a copy is null; stands in Misuse::value of a kWrongSpace, beside what bulk copies have there.
 enum class NullOperand : std::uint64_t { kSource = 3, kDestination = 4 };
 
-/// No buffer of a launch lies below, so that what a null pointer leads to does.
-inline constexpr std::uint64_t kNullEnd = bufferBase(0);
+/// What a null pointer leads to lies below. The other half of the way to the first buffer is what its pointer reaches with
+/// a negative index.
+inline constexpr std::uint64_t kNullEnd = bufferBase(0) / 2;
 
 /// Whether an address of global memory comes from a null pointer. One that goes by parameters does not count: a size that no
 /// launch has leads anywhere. `path`: may be null; `term`: that of the address.
