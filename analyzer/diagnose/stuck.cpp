@@ -84,7 +84,9 @@ class StuckReporter {
   static std::string count(std::uint64_t n, const std::string& noun) {
     return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
   }
-  static std::string waiting(std::uint64_t threads) { return count(threads, "thread") + (threads == 1 ? " waits" : " wait"); }
+  static std::string waiting(std::uint64_t threads) {
+    return count(threads, "thread") + (threads == 1 ? " waits" : " wait");
+  }
   std::string objectName(const Stuck& stuck) const {
     return placeName(run_.program, run_.names, ptx::Space::kShared, stuck.address);
   }

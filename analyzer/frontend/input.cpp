@@ -61,7 +61,8 @@ std::string missingHeaders(const Error& first, const std::vector<Error>& errors)
 
 /// `first` speaks for all of them.
 Error withCount(Error first, const std::vector<Error>& errors) {
-  if (errors.size() > 1) first.message += " (and " + std::to_string(errors.size() - 1) + " more" + missingHeaders(first, errors) + ")";
+  if (errors.size() < 2) return first;
+  first.message += " (and " + std::to_string(errors.size() - 1) + " more" + missingHeaders(first, errors) + ")";
   return first;
 }
 Error withCount(const std::vector<Error>& errors) { return withCount(errors.front(), errors); }

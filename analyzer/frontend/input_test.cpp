@@ -213,8 +213,9 @@ TEST(Input, ErrorOfBothCompilersIsClangs) {
 }
 
 TEST(Input, MissingHeadersAreNamedBesideTheFirstError) {
-  const auto unit =
-      loadText("#include <a/gone.h>\n#include \"lost.cuh\"\n__global__ void k(int* p) { p[0] = lost::f(); }\n", withoutToolkit());
+  const auto unit = loadText(
+      "#include <a/gone.h>\n#include \"lost.cuh\"\n__global__ void k(int* p) { p[0] = lost::f(); }\n",
+      withoutToolkit());
   ASSERT_FALSE(unit);
   EXPECT_EQ(unit.error().pos.line, 3U);
   EXPECT_THAT(unit.error().message, HasSubstr("(and 2 more; not found: 'a/gone.h', 'lost.cuh')"));

@@ -211,8 +211,9 @@ void patchKeywords(clang::CompilerInvocation& invocation, const Repairs& repairs
   };
   for (const auto& [file, offset] : repairs.restricts) {
     std::string& text = textOf(file);
-    const llvm::StringRef word = llvm::StringRef(text).substr(offset).take_while([](char c) { return c == '_' || llvm::isAlpha(c); });
-    text.replace(offset, word.size(), word.size(), ' ');
+    const auto isOfTheWord = [](char c) { return c == '_' || llvm::isAlpha(c); };
+    const std::size_t length = llvm::StringRef(text).substr(offset).take_while(isOfTheWord).size();
+    if (length != 0) text.replace(offset, length, length, ' ');
   }
   for (auto it = repairs.keywords.rbegin(); it != repairs.keywords.rend();
        ++it) {  // from the back: offsets stay true

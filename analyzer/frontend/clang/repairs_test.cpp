@@ -155,7 +155,8 @@ TEST(Repairs, MissingCommaBetweenAsmOperands) {
 TEST(Repairs, RestrictWhereNoPointerIs) {
   const Unit unit = loadCleanly(
       "#include <cuda_runtime.h>\n"
-      "template <int N> __device__ void load(unsigned __restrict__ r[][4], unsigned __restrict__ (*t)[8], int __restrict__ *p) {\n"
+      "template <int N> __device__ void load(unsigned __restrict__ r[][4], unsigned __restrict__ (*t)[8],\n"
+      "                                      int __restrict__ *p) {\n"
       "  for (int i = 0; i < N; ++i) r[i][0] = t[i][1] + p[i]; }\n"
       "__global__ void k(unsigned* p, int* q) { __shared__ unsigned __restrict__ tile[4][8]; unsigned r[2][4];\n"
       "  tile[threadIdx.x][1] = p[threadIdx.x]; __syncthreads(); load<2>(r, tile, q); p[0] = r[1][0]; }\n",

@@ -235,7 +235,8 @@ TEST(Wmma, LoadReadsRowsAtTheStride) {
 
 TEST(Copies, SourceBeforeItsBufferIsNoNullPointer) {
   const auto copyFrom = [](const std::string& source) {
-    return test::run("mov.u64 %d1, " + source + ";\nmov.u32 %r20, tile;\ncp.async.cg.shared.global [%r20], [%d1], 16;\n" + kWait);
+    return test::run("mov.u64 %d1, " + source + ";\nmov.u32 %r20, tile;\n" +
+                     "cp.async.cg.shared.global [%r20], [%d1], 16;\n" + kCommit + kWait);
   };
   EXPECT_THAT(copyFrom("1099511619328").outcome.misuses, IsEmpty()) << "the first buffer less 8448 bytes";
   EXPECT_THAT(copyFrom("64").outcome.misuses, ::testing::Not(IsEmpty()));
