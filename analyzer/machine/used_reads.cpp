@@ -59,14 +59,15 @@ void Executor::setWatched(Warp& warp, const Arg& arg, std::uint64_t bits, bool k
   for (std::uint32_t i = 0; i < arg.count; ++i) setWatched(warp, program_.args[arg.first + i], bits, keeps_old);
 }
 
-// Before an instruction runs: what it reads is used, unless it only moves it on.
+// Before an instruction runs: what it reads is used, unless it only computes registers from it; then they carry the
+// watch.
 void Executor::watchStep(Warp& warp, const Op& op, LaneMask lanes) {
   if (warp.watched.empty()) warp.watched.resize(program_.register_count, 0);
   std::uint64_t read = op.guard != kNoSlot && !(op.guard & kConstantBit) ? warp.watched[op.guard] : 0;
   std::uint64_t moved = 0;
-  const auto* alu = std::get_if<ptx::Alu>(&op.decoded->effect);
-  const bool is_move = alu != nullptr && alu->op == ptx::AluOp::kMov;
-  for (std::uint32_t i = op.dst_count; i < op.arg_count; ++i) (is_move ? moved : read) |= watchedIn(warp, arg(op, i));
+  const ptx::Effect& effect = op.decoded->effect;
+  const bool is_pure = std::holds_alternative<ptx::Alu>(effect) || std::holds_alternative<ptx::Opaque>(effect);
+  for (std::uint32_t i = op.dst_count; i < op.arg_count; ++i) (is_pure ? moved : read) |= watchedIn(warp, arg(op, i));
   watch_->used |= read;
   const bool partial = lanes != warp.live;
   for (std::uint32_t i = 0; i < op.dst_count; ++i) setWatched(warp, arg(op, i), moved, partial);

@@ -30,7 +30,8 @@ struct ReadWatch {
   bool is_complete = false;  ///< the run came to its end
 };
 
-/// For each group of reads: false only when the run ended and nothing but moves ever read what any of them loaded.
+/// For each group of reads: false only when the run ended and what any of them loaded went into registers and
+/// nowhere else: into no store, no address, no condition, no other lane's hands.
 std::vector<bool> usedReads(const Program& whole, const Launch& launch, const RunOptions& options,
                             const std::vector<std::vector<ReadInstance>>& groups);
 

@@ -29,7 +29,26 @@ TEST(UsedReads, DroppedValueIsNotUsed) { EXPECT_FALSE(isUsed("ld.shared.u32 %r1,
 
 TEST(UsedReads, MovesAloneAreNoUse) { EXPECT_FALSE(isUsed("ld.shared.u32 %r1, [%s];\nmov.u32 %r2, %r1;")); }
 
-TEST(UsedReads, ArithmeticIsAUse) { EXPECT_TRUE(isUsed("ld.shared.f32 %f1, [%s];\nadd.f32 %f2, %f1, %f1;")); }
+TEST(UsedReads, ArithmeticAloneIsNoUse) {
+  EXPECT_FALSE(isUsed("ld.shared.f32 %f1, [%s];\nadd.f32 %f2, %f1, %f1;\nmul.f32 %f3, %f2, %f2;"));
+  EXPECT_FALSE(isUsed("ld.shared.u32 %r1, [%s];\nand.b32 %r2, %r1, 7;\nsetp.eq.u32 %p1, %r2, 0;"));
+}
+
+TEST(UsedReads, StoreBehindArithmeticIsAUse) {
+  EXPECT_TRUE(isUsed("ld.shared.f32 %f1, [%s];\nadd.f32 %f2, %f1, %f1;\nst.global.f32 [%out], %f2;"));
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nmov.u32 %r3, 0;\nadd.u32 %r3, %r3, %r1;\nadd.u32 %r3, %r3, 1;\n"
+                     "st.global.u32 [%out], %r3;"));
+}
+
+TEST(UsedReads, AddressAndConditionBehindArithmeticAreUses) {
+  const std::string load = "ld.shared.u32 %r1, [%s];\n";
+  EXPECT_TRUE(isUsed(load + "and.b32 %r1, %r1, 60;\nadd.u32 %r1, %r1, %s;\nld.shared.u32 %r2, [%r1];"));
+  EXPECT_TRUE(isUsed(load + "add.u32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra OUT;\nOUT:\nret;"));
+}
+
+TEST(UsedReads, ShuffleIsAUse) {
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nshfl.sync.idx.b32 %r2, %r1, 3, 31, 0xffffffff;"));
+}
 
 TEST(UsedReads, StoreIsAUse) { EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nst.global.u32 [%out], %r1;")); }
 

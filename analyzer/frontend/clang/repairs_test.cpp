@@ -165,11 +165,12 @@ TEST(Repairs, RestrictWhereNoPointerIs) {
   EXPECT_GE(countOpcodes(unit, "ld.shared"), 1U);
 }
 
-TEST(Repairs, CachedStoresOfLongs) {
+TEST(Repairs, CachedStores) {
   HANDOFF_NEEDS_TOOLKIT();
   const Unit unit = loadCleanly(
-      "#include <cstdint>\n__global__ void k(uint64_t* p, long* q) {\n"
-      "  __stcs(p, uint64_t(1)); __stcg(p + 1, uint64_t(2)); __stwt(q, 3L); __stwb(q + 1, 4L); }\n");
+      "#include <cstdint>\n#include <cuda_fp16.h>\n__global__ void k(uint64_t* p, long* q, float4* f, half* h) {\n"
+      "  __stcs(p, 1); __stcg(p + 1, uint64_t(2)); __stwt(q, 3L); __stwb(q + 1, 4L); __stcs(f, f[1]);\n"
+      "  __stcg(h, h[1]); __stwt(reinterpret_cast<int*>(f), 5); }\n");
   EXPECT_EQ(unit.kernels.size(), 1U);
 }
 

@@ -90,14 +90,15 @@ HANDOFF_LOAD(unsigned long long)
 HANDOFF_LOAD(float)
 HANDOFF_LOAD(double)
 #undef HANDOFF_LOAD
-// The cached stores of its wrapper know no "long", which is what uint64_t is.
-#define HANDOFF_STORE(N)                                          \
-  static __device__ inline void N(long* p, long v) { *p = v; } \
-  static __device__ inline void N(unsigned long* p, unsigned long v) { *p = v; }
+// The same for cached stores; its __stwt knows no "long", which is what uint64_t is.
+template <typename T> struct HandoffSame { using type = T; };
+#define HANDOFF_STORE(N) \
+  template <typename T> static __device__ inline void N(T* p, typename HandoffSame<T>::type v) { *p = v; }
 HANDOFF_STORE(__stwb)
 HANDOFF_STORE(__stcg)
 HANDOFF_STORE(__stcs)
-HANDOFF_STORE(__stwt)
+static __device__ inline void __stwt(long* p, long v) { *p = v; }
+static __device__ inline void __stwt(unsigned long* p, unsigned long v) { *p = v; }
 #undef HANDOFF_STORE
 #endif
 
