@@ -238,6 +238,13 @@ TEST(BulkFindings, ReadsAndRefillsHaveTheRulesOfCopies) {
               ElementsAre("premature-overwrite"));
 }
 
+TEST(BulkFindings, StoreOfWhatAnotherWarpIsStillToWriteMissesABarrier) {
+  const std::string hand_over = byThread(0, store(0, kTile) + kBulkCommit + kBulkReadWait);
+  EXPECT_THAT(test::rulesOf(std::string(kWriteOwn) + kProxyFence + hand_over,
+                            {.block = {64, 1, 1}}),
+              ElementsAre("missing-barrier"));
+}
+
 TEST(BulkFindings, StoreThatIsNotDrained) {
   const Finding at_exit = only(diagnoses(kFilled + byThread(0, store(0, kTile) + kBulkCommit)));
   EXPECT_EQ(at_exit.rule, "store-not-drained");

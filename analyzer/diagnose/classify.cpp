@@ -127,8 +127,11 @@ Cause readOfCopy(const Conflict& conflict, const Outcome& outcome) {
 
 Cause overwriteOfRead(const Conflict& conflict, const Outcome& outcome) {
   if (staleWait(conflict, outcome) != 0) return Cause::kWrongParity;
-  // What reads asynchronously had the contents that are there; they are given up too early.
-  if (machine::isAsync(outcome.log[conflict.first.event].kind)) return Cause::kPrematureOverwrite;
+  // What reads asynchronously had the contents that are there; they are given up too early. Where nobody had put anything
+  // there, it was the write of the pair that it wanted.
+  if (machine::isAsync(outcome.log[conflict.first.event].kind)) {
+    return conflict.has_previous_tile ? Cause::kPrematureOverwrite : Cause::kMissingBarrier;
+  }
   if (conflict.reader_got_new) return Cause::kPrematureOverwrite;
   if (conflict.has_previous_tile && !conflict.reader_saw_previous) return Cause::kPrematureOverwrite;
   const EventKind writer = outcome.log[conflict.second.event].kind;

@@ -19,7 +19,7 @@ KernelReport check(const std::string& index) {
   const std::string text = R"(.version 8.8
 .target sm_80
 .address_size 64
-.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)
+.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1, .param .u64 k_param_2)
 .reqntid 32, 1, 1
 {
 .shared .align 16 .b8 all[2048];
@@ -50,10 +50,12 @@ add.s32 %r5, %r5, 1;
 setp.lt.s32 %p2, %r5, %r1;
 @%p2 bra LOOP;
 END:
+ld.param.u64 %d2, [k_param_2];
+st.global.u32 [%d2], %r14;
 ret;
 }
 )";
-  return reportOf(unitOf(std::move(*test::parseModule(text)), {pointerField("in", 0), integerField("K", 1)}));
+  return reportOf(unitOf(std::move(*test::parseModule(text)), {pointerField("in", 0), integerField("K", 1), pointerField("out", 2)}));
 }
 
 TEST(UnknownData, WithinTheTableIsVerified) {
