@@ -21,12 +21,13 @@ using ::testing::IsEmpty;
 
 enum Wanted { kScores, kJobs, kJobsAndControls };
 
-std::vector<KernelScore> scoresOf(const std::string& statements, Wanted wanted = kScores, const Selection& selection = {}) {
+std::vector<KernelScore> scoresOf(const std::string& statements, Wanted wanted = kScores, const Selection& selection = {},
+                                  const std::string& launch = "block=64 grid=1") {
   frontend::Unit unit;
   unit.producer = frontend::Producer::kPtxFile;
   unit.module = std::move(*test::parseModule(test::kernelText(statements)));
   explore::Options options;
-  options.launches = {"block=64 grid=1"};
+  options.launches = {launch};
   options.makes_jobs = wanted != kScores;
   options.makes_controls = wanted == kJobsAndControls;
   return score(unit, options, [](std::vector<std::function<void()>> jobs) {
@@ -85,6 +86,22 @@ TEST(Score, AMutantThatLeavesSharedMemoryIsNoKernel) {
       "setp.lt.u32 %p1, %t, 16;\nmov.u32 %r20, tile;\nmad.lo.u32 %r20, %t, 1024, %r20;\n@%p1 cp.async.cg.shared.global [%r20], [%g], 16;\n"
       "cp.async.wait_all;\n@%p1 ld.shared.u32 %r60, [%r20];\n" + kUse;
   EXPECT_THAT(fatesOf(statements), Contains("copy-predicate: outside"));
+}
+
+TEST(Score, AMutantThatOnlyOtherBlocksFeelIsNotEquivalent) {
+  // Blocks behind the work leave at once; without that the last block does it, too.
+  const std::string statements = std::string("mov.u32 %r50, %ctaid.x;\nsetp.ne.u32 %p5, %r50, 0;\n@%p5 bra END;\n") + test::kCopy + test::kCommit +
+                                 test::kWait + test::kSync + test::kReadOther + kUse + "END:\n";
+  const auto fateOf = [&](const std::string& launch) {
+    const std::vector<KernelScore> scores = scoresOf(statements, kScores, {{"copy-predicate"}}, launch);
+    const std::vector<Scored>& mutants = scores.at(0).mutants;
+    const auto it = std::find_if(mutants.begin(), mutants.end(), [](const Scored& scored) {
+      return scored.mutant.edit.description.starts_with("without the condition");
+    });
+    return it == mutants.end() ? Fate::kUnproved : it->fate;
+  };
+  EXPECT_EQ(fateOf("block=64 grid=1"), Fate::kEquivalent);
+  EXPECT_EQ(fateOf("block=64 grid=4"), Fate::kSurvived);
 }
 
 /// Data decide on the copy: the kernel itself is no more than bounded.

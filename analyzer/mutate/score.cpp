@@ -93,8 +93,8 @@ class KernelScorer {
     const ptx::Cfg cfg(program_.function);
     Subject subject{program_, statements, cfg};
     for (const auto& [instr, bytes] : slotBytes(program_, scenarios_.front().launch)) subject.slot_bytes[instr] = bytes;
-    for (const explore::Scenario& scenario : scenarios_)
-      reads_.push_back(readsFrom(program_, scenario.launch, identity(subject.size())));
+    compareIn(scenarios_);
+    for (const machine::Launch& launch : compared_) reads_.push_back(readsFrom(program_, launch, identity(subject.size())));
     std::vector<std::function<void()>> jobs;
     std::uint32_t number = 0, meant = 0;
     for (Mutant& mutant : mutantsOf(subject)) {
@@ -104,6 +104,16 @@ class KernelScorer {
     }
     for (Scored& scored : score_.mutants) jobs.push_back([&] { decide(scored, statements); });
     runner(std::move(jobs));
+  }
+
+  // The first blocks of each launch and its last ones: at the edge of the work, conditions turn out otherwise.
+  void compareIn(const std::vector<explore::Scenario>& scenarios) {
+    for (const explore::Scenario& scenario : scenarios) {
+      compared_.push_back(scenario.launch);
+      machine::Launch last = scenario.launch;
+      for (unsigned d = 0; d < 3; ++d) last.block_index[d] = last.grid[d] - std::min(last.grid[d], last.cluster[d]);
+      if (last.block_index != scenario.launch.block_index) compared_.push_back(std::move(last));
+    }
   }
 
   void decide(Scored& scored, const explore::Statements& statements) const {
@@ -187,14 +197,14 @@ class KernelScorer {
     const Result<machine::Program> whole = machine::buildWholeProgram(module, edited.function);
     if (!program) return {program.error().message};
     Compared compared;
-    for (std::size_t i = 0; i < scenarios_.size(); ++i) {
-      const ReadsFrom reads = readsFrom(*program, scenarios_[i].launch, edited.origin);
+    for (std::size_t i = 0; i < compared_.size(); ++i) {
+      const machine::Launch& launch = compared_[i];
+      const ReadsFrom reads = readsFrom(*program, launch, edited.origin);
       compared.is_outside |= reads.has_left_memory;
       if (!compared.difference.empty()) continue;
       if (!reads.seen || !reads_[i].seen) {
         compared.difference = "the run is too long to compare what its reads see";
       } else if (*reads.seen != *reads_[i].seen) {
-        const machine::Launch& launch = scenarios_[i].launch;
         const bool is_used = !whole || !whole_ || isUsed(*whole, launch, readsOnlyIn(*reads.seen, *reads_[i].seen)) ||
                              isUsed(*whole_, launch, readsOnlyIn(*reads_[i].seen, *reads.seen));
         if (is_used) compared.difference = "a read sees another write";
@@ -218,7 +228,8 @@ class KernelScorer {
   machine::Program program_;
   std::optional<machine::Program> whole_;  ///< with all that the protocol does not need
   std::vector<explore::Scenario> scenarios_;
-  std::vector<ReadsFrom> reads_;  ///< of the kernel itself, by scenario
+  std::vector<machine::Launch> compared_;
+  std::vector<ReadsFrom> reads_;  ///< of the kernel itself, by launch that is compared
   std::set<std::pair<Severity, std::string>> own_rules_;
   std::set<std::string> own_limits_;
   bool makes_jobs_ = false, makes_controls_ = false;
