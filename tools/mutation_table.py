@@ -365,8 +365,11 @@ class Tables:
                 reasons[result["error"]].append(f"`{result['file']}`")
         return [f"- {len(files)} kernels: {escaped(reason)}: {', '.join(dict.fromkeys(files))}" for reason, files in sorted(reasons.items())]
 
-    def said_by_gpu(self, results, statuses, note):
-        """By operator; a mutant has the first status that any of its jobs has."""
+    def said_by_gpu(self, name, statuses):
+        """By operator; a mutant has the first status that any of its jobs has. Nothing where nobody has asked the GPU yet."""
+        results = self.gpu.get(name)
+        if results is None:
+            return []
         status = {job["name"]: job["status"] for job in results["jobs"]}
         counts = collections.defaultdict(collections.Counter)
         kernels = set()
@@ -378,17 +381,15 @@ class Tables:
             counts[f"`{mutant['operator']}`"][next(s for s in statuses if s in said)] += 1
         total = sum(counts.values(), collections.Counter())
         head = (f"{results['date']}, {results['device']}, {results['launches_per_cell']} launches of each kernel under each perturbation: "
-                f"{sum(total.values())} mutants of {len(kernels)} kernels{note}.")
+                f"{sum(total.values())} mutants of {len(kernels)} kernels.")
         rows = [[name, sum(c.values()), *(c[s] or "" for s in statuses)] for name, c in [*sorted(counts.items()), ("**all**", total)]]
         return [head, "", *markdown(["operator", "mutants", *statuses], rows)]
 
     def on_gpu(self):
-        return self.said_by_gpu(self.gpu["mutants"], ("confirmed", "not reproduced", "invalid"), "")
+        return self.said_by_gpu("mutants", ("confirmed", "not reproduced", "invalid"))
 
     def equivalent_on_gpu(self):
-        results = self.gpu["equivalent"]
-        note = f", {results['control_launches']:,} launches"
-        return self.said_by_gpu(results, ("failed", "held", "invalid"), note)
+        return self.said_by_gpu("equivalent", ("failed", "held", "invalid"))
 
 
 def sample(scores, witness, target, wanted):
@@ -429,7 +430,8 @@ def link_equivalent(scores, witness, target):
 
 
 def write_tables(is_check):
-    gpu = {name: read_json(ROOT / f"docs/gpu/{name}.json") for name in ("mutants", "equivalent")}
+    files = {name: ROOT / f"docs/gpu/{name}.json" for name in ("mutants", "equivalent")}
+    gpu = {name: read_json(path) for name, path in files.items() if path.is_file()}
     tables = Tables(read_json(ROOT / "docs/mutation.json"), gpu, read_table(ROOT / "docs/mutation_reasons.tsv"))
     page = ROOT / "docs/mutation.md"
     old = page.read_text(encoding="utf-8")

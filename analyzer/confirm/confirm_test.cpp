@@ -51,10 +51,22 @@ class Confirm : public testing::Test {
                         fixed + "}]}");
   }
 
-  /// Exit code; results_ has the JSON.
-  int run(const std::string& options = "") {
+  /// A job whose kernel and whose reference go wrong under the delay.
+  void writeBothWrong(const std::string& name) {
+    writeJob(name, "", "fake: wrong", "right");
+    std::ofstream(folder_ / name / "other.ptx") << "fake: wrong";
+    const std::string path = (folder_ / name / "job.json").string();
+    json::Value manifest = *json::read(path);
+    json::Array variants = manifest["variants"].array();
+    variants.at(1).set("repaired", "other.ptx");
+    manifest.set("variants", std::move(variants));
+    std::ofstream(path) << json::print(manifest);
+  }
+
+  /// Exit code; results_ has the JSON. `launcher`: a program that runs it.
+  int run(const std::string& options = "", const std::string& launcher = "") {
     const std::string json = (folder_ / "results.json").string();
-    const std::string command = "HANDOFF_LIBCUDA=" HANDOFF_FAKE_DRIVER " " HANDOFF_CONFIRM " " +
+    const std::string command = "HANDOFF_LIBCUDA=" HANDOFF_FAKE_DRIVER " " + launcher + " " HANDOFF_CONFIRM " " +
                                 folder_.string() + " --launches 20 --timeout 1 --json " + json + " " +
                                 options + " > " + (folder_ / "out").string() + " 2>&1";
     const int status = std::system(command.c_str());
@@ -147,9 +159,10 @@ TEST_F(Confirm, ControlHoldsOrFails) {
 }
 
 TEST_F(Confirm, ControlMayHaveAnotherKernelAsItsReference) {
-  // What is wrong everywhere is not seen by a kernel that is its own reference.
-  for (const auto& [name, base] : {std::pair("a", ""), std::pair("b", "fake: wrong")}) {
-    writeJob(name, base, base, "right");
+  // What is wrong everywhere is not seen by a kernel that is its own reference; what is wrong with both is the perturbation's mistake.
+  for (const auto& [name, base, repaired] : {std::tuple("a", "", "right"), std::tuple("b", "fake: wrong", "right"), std::tuple("c", "", "")}) {
+    writeJob(name, base, base, repaired);
+    if (name == std::string("c")) writeBothWrong(name);
     const std::string path = (folder_ / name / "job.json").string();
     json::Value manifest = *json::read(path);
     manifest.set("is_control", true);
@@ -159,6 +172,17 @@ TEST_F(Confirm, ControlMayHaveAnotherKernelAsItsReference) {
   EXPECT_EQ(job(0)["status"].text(), "held");
   EXPECT_EQ(job(1)["status"].text(), "failed");
   EXPECT_EQ(job(1)["reference"].text(), "repaired");
+  EXPECT_EQ(job(2)["status"].text(), "held");
+  EXPECT_THAT(job(0)["variants"].array().at(1)["repaired"].object(), testing::IsEmpty()) << "nobody has to ask";
+}
+
+TEST_F(Confirm, WhatIsLearnedBeforeASignalIsWritten) {
+  writeJob("a", "", "fake: wrong", "right");
+  writeJob("b", "fake: hang", "fake: hang", "right");
+  EXPECT_EQ(run("--jobs 1 --timeout 60", "timeout --foreground --preserve-status 2"), 1);
+  EXPECT_TRUE(results_["interrupted"].boolean());
+  ASSERT_THAT(results_["jobs"].array(), testing::SizeIs(1));
+  EXPECT_EQ(job()["name"].text(), "a");
 }
 
 TEST_F(Confirm, OnlyTheVariantsThatAreAskedFor) {

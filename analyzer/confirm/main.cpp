@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -145,6 +146,13 @@ std::string today() {
   return text;
 }
 
+/// Somebody wants the program to end: what has been learned so far is written.
+std::atomic<bool> is_stopping = false;
+
+void stopOnSignals() {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { is_stopping = true; });
+}
+
 /// Totals over all jobs, for the summary and for whoever asks how often correct kernels failed.
 struct Totals {
   unsigned confirmed = 0, not_reproduced = 0, invalid = 0, held = 0, failed = 0;
@@ -168,6 +176,9 @@ struct Totals {
 };
 
 int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Array broken) {
+  stopOnSignals();
+  Settings settings = line.settings;
+  settings.stop = &is_stopping;
   const auto start = std::chrono::steady_clock::now();
   std::vector<JobResult> results(jobs.size());
   std::atomic<std::size_t> next{0};
@@ -176,7 +187,9 @@ int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Arra
   for (unsigned t = 0; t < std::min<std::size_t>(line.jobs, jobs.size()); ++t) {
     threads.emplace_back([&] {
       for (std::size_t i = next++; i < jobs.size(); i = next++) {
-        results[i] = confirmJob(jobs[i], line.settings);
+        JobResult result = confirmJob(jobs[i], settings);
+        if (is_stopping) return;  // the signal may have ended its process
+        results[i] = std::move(result);
         const std::lock_guard lock(output);
         std::cout << results[i].status << ": " << jobs[i].file << ":" << jobs[i].line << ": " << jobs[i].rule
                   << ": " << results[i].summary << std::endl;
@@ -198,9 +211,11 @@ int confirmAll(const CommandLine& line, const std::vector<Job>& jobs, json::Arra
   report.set("wall_seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   report.set("launches_per_cell", line.settings.launches);
   if (line.settings.blocks != 0) report.set("blocks", line.settings.blocks);
+  if (is_stopping) report.set("interrupted", true);
   json::Array list = std::move(broken);
   totals.invalid = static_cast<unsigned>(list.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (results[i].status.empty()) continue;
     totals.add(results[i], jobs[i].is_control);
     list.push_back(describe(jobs[i], results[i]));
   }

@@ -2,6 +2,7 @@
 // Runs the workers of a job, each in a process of its own, and judges what they say.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct Settings {
   bool runs_all = false;
   std::string variants;  ///< as narrow() takes them
   unsigned blocks = 0;
+  const std::atomic<bool>* stop = nullptr;  ///< a wish to end: what is under way is worth nothing; null: never
 };
 
 /// What launches of one kernel came to.

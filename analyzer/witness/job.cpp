@@ -359,8 +359,7 @@ class Builder {
       if (variant.has_neighbour) entry.set("neighbour", true);
       if (variant.has_noise) entry.set("noise", true);
       entry.set("base", addFile(variant, "base", base, variant.added.before));
-      // What is right is what the reference does undisturbed: a control asks nothing else of it.
-      if (repaired && (!in_.is_control || variant.name == "plain")) {
+      if (repaired) {
         std::multimap<ptx::InstrIndex, std::string> moved;
         for (const auto& [instr, text] : variant.added.before) moved.emplace(place[instr], text);
         entry.set("repaired", addFile(variant, "repaired", *repaired, moved));
