@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/explore/unused_reads.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "analyzer/machine/used_reads.h"
 
 namespace handoff::explore {
+
+namespace {
+
+constexpr double kLeastSeconds = 5;
+
+}  // namespace
 
 void dropUnusedReads(const machine::Program& program, const machine::Launch& launch, const machine::RunOptions& options,
                      const std::function<const machine::Program*()>& whole, machine::Outcome& outcome) {
@@ -24,7 +31,10 @@ void dropUnusedReads(const machine::Program& program, const machine::Launch& lau
   }
   const machine::Program* const everything = reads.empty() ? nullptr : whole();
   if (everything == nullptr) return;
-  const std::vector<bool> used = machine::usedReads(*everything, launch, options, reads);
+  // A run that is cut short says nothing, and what it would have dropped is a false alarm: this one has its time.
+  machine::RunOptions patient = options;
+  patient.max_seconds = std::max(patient.max_seconds, kLeastSeconds);
+  const std::vector<bool> used = machine::usedReads(*everything, launch, patient, reads);
   for (std::size_t r = reads.size(); r-- > 0;) {
     if (!used[r]) outcome.conflicts.erase(outcome.conflicts.begin() + static_cast<std::ptrdiff_t>(owner[r]));
   }
