@@ -120,6 +120,7 @@ def check(handoff, repositories, unit, checkouts, options):
         command = command_of(handoff, repositories, unit, checkouts, config_of(unit, folder), options.time_limit,
                              options.time_share)
         out, err, usage = measured(command, options.timeout)
+        out = out.replace(folder + "/", "")
     try:
         # Where the checkouts lie is nobody's business.
         whole = json.loads(out.replace(str(pathlib.Path(checkouts).resolve()) + "/", "").replace(str(ROOT) + "/", ""))

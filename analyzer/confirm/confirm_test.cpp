@@ -51,6 +51,14 @@ class Confirm : public testing::Test {
                         fixed + "}]}");
   }
 
+  /// Turns a job into one of a kernel without findings.
+  void makeControl(const std::string& name) {
+    const std::string path = (folder_ / name / "job.json").string();
+    json::Value manifest = *json::read(path);
+    manifest.set("is_control", true);
+    std::ofstream(path) << json::print(manifest);
+  }
+
   /// A job whose kernel and whose reference go wrong under the delay.
   void writeBothWrong(const std::string& name) {
     writeJob(name, "", "fake: wrong", "right");
@@ -143,12 +151,7 @@ TEST_F(Confirm, BrokenJobDoesNotStopTheOthers) {
 TEST_F(Confirm, ControlHoldsOrFails) {
   writeJob("a", "", "", "");
   writeJob("b", "", "fake: wrong", "");
-  for (const char* name : {"a", "b"}) {
-    const std::string path = (folder_ / name / "job.json").string();
-    json::Value manifest = *json::read(path);
-    manifest.set("is_control", true);
-    std::ofstream(path) << json::print(manifest);
-  }
+  for (const char* name : {"a", "b"}) makeControl(name);
   EXPECT_EQ(run(), 1);
   EXPECT_EQ(job(0)["status"].text(), "held");
   EXPECT_EQ(job(1)["status"].text(), "failed");
@@ -163,10 +166,7 @@ TEST_F(Confirm, ControlMayHaveAnotherKernelAsItsReference) {
   for (const auto& [name, base, repaired] : {std::tuple("a", "", "right"), std::tuple("b", "fake: wrong", "right"), std::tuple("c", "", "")}) {
     writeJob(name, base, base, repaired);
     if (name == std::string("c")) writeBothWrong(name);
-    const std::string path = (folder_ / name / "job.json").string();
-    json::Value manifest = *json::read(path);
-    manifest.set("is_control", true);
-    std::ofstream(path) << json::print(manifest);
+    makeControl(name);
   }
   EXPECT_EQ(run(), 1);
   EXPECT_EQ(job(0)["status"].text(), "held");

@@ -153,7 +153,7 @@ bool Executor::isOverBudget(bool is_slow) {
   if (outcome_.steps > options_.max_steps) budget = std::to_string(options_.max_steps) + " warp instructions";
   if (outcome_.log.end() > options_.max_events) budget = std::to_string(options_.max_events) + " protocol events";
   if ((is_slow || outcome_.steps % kStepsPerTimeCheck == 0) && ThreadClock::now() > deadline_) {
-    budget = options_.max_seconds < 1 ? "its share of the time" : std::to_string(std::lround(options_.max_seconds)) + " seconds";
+    budget = options_.max_seconds < 1 ? "what was left of its time" : std::to_string(std::lround(options_.max_seconds)) + " seconds";
   }
   if (budget.empty()) return false;
   std::uint32_t at = 0;
