@@ -61,20 +61,9 @@ void RaceChecker::noteCopy(Conflict& conflict, Part part) const {
   }
 }
 
-void RaceChecker::report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced) {
-  if (candidates_ != nullptr) return candidates_->push_back({first, second, cell, reader_is_first, is_unfenced});
+Conflict RaceChecker::describe(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced) const {
   const Event& a = run_.log()[first.event];
   const Event& b = run_.log()[second.event];
-  const bool is_read_write = reader_is_first || second.reads;
-  const EventId reader = is_read_write ? (reader_is_first ? first.event : second.event) : 0;
-  const auto [known, is_new] = reported_.try_emplace(keyOf({first, second, cell, reader_is_first, is_unfenced}), run_.outcome.conflicts.size());
-  if (!is_new) {
-    Conflict& conflict = run_.outcome.conflicts[known->second];
-    if (reader == 0 || std::find(conflict.reads.rbegin(), conflict.reads.rend(), reader) != conflict.reads.rend()) return;
-    conflict.has_more |= conflict.reads.size() >= kMaxReads;
-    if (!conflict.has_more) conflict.reads.push_back(reader);
-    return;
-  }
   const Access last{second.event, second.lane};
   Conflict conflict;
   conflict.first = first;
@@ -85,35 +74,67 @@ void RaceChecker::report(Access first, const Second& second, const Cell& cell, b
   conflict.is_unfenced = is_unfenced;
   conflict.first_reads = reader_is_first;
   conflict.second_reads = second.reads;
-  if (reader != 0) conflict.reads.push_back(reader);
   conflict.is_source = second.space == ptx::Space::kGlobal;
   conflict.same_thread = a.warp == b.warp && first.lane == second.lane;
   conflict.start_ordered = order_.isStartKnown(first, {run_.cluster.warps[b.warp], second.lane});
   if (isAsync(a.kind)) noteCopy(conflict, reader_is_first ? Part::kRead : Part::kWrite);
-  if (is_read_write) notePrevious(cell, reader_is_first ? first : last, reader_is_first, conflict);
-  if (is_read_write) {
-    const Access writer = reader_is_first ? last : first;
-    followed_.emplace(makeWrite(writer.event, writer.lane), run_.outcome.conflicts.size());
+  if (reader_is_first || second.reads) notePrevious(cell, reader_is_first ? first : last, reader_is_first, conflict);
+  return conflict;
+}
+
+void RaceChecker::follow(const Conflict& conflict, std::size_t index, std::size_t other) {
+  const Access writer = conflict.first_reads ? conflict.second : conflict.first;
+  followed_.emplace(makeWrite(writer.event, writer.lane), Followed{index, other});
+}
+
+bool RaceChecker::hasReaderOf(const Conflict& conflict, std::uint16_t warp) const {
+  const auto isOf = [&](const Conflict& one) { return run_.log()[one.reader()].warp == warp; };
+  return isOf(conflict) || std::any_of(conflict.others.begin(), conflict.others.end(), isOf);
+}
+
+void RaceChecker::report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced) {
+  if (candidates_ != nullptr) return candidates_->push_back({first, second, cell, reader_is_first, is_unfenced});
+  std::vector<Conflict>& conflicts = run_.outcome.conflicts;
+  const EventId reader = reader_is_first ? first.event : second.reads ? second.event : 0;
+  const auto [known, is_new] = reported_.try_emplace(keyOf({first, second, cell, reader_is_first, is_unfenced}), conflicts.size());
+  if (is_new) {
+    Conflict& conflict = conflicts.emplace_back(describe(first, second, cell, reader_is_first, is_unfenced));
+    if (reader == 0) return;
+    conflict.reads.push_back(reader);
+    return follow(conflict, known->second, 0);
   }
-  run_.outcome.conflicts.push_back(conflict);
+  Conflict& conflict = conflicts[known->second];
+  if (reader == 0 || std::find(conflict.reads.rbegin(), conflict.reads.rend(), reader) != conflict.reads.rend()) return;
+  conflict.has_more |= conflict.reads.size() >= kMaxReads;
+  if (conflict.has_more) return;
+  conflict.reads.push_back(reader);
+  if (conflict.others.size() >= kMaxOthers || hasReaderOf(conflict, run_.log()[reader].warp)) return;
+  conflict.others.push_back(describe(first, second, cell, reader_is_first, is_unfenced));
+  follow(conflict.others.back(), known->second, conflict.others.size());
 }
 
 void RaceChecker::noteOrderedRead(WriteId write, EventId event, LaneMask lanes) {
   constexpr std::size_t kMaxLaterReads = 16;
-  const auto it = followed_.find(write);
-  if (it == followed_.end()) return;
-  Conflict& conflict = run_.outcome.conflicts[it->second];
-  const Access reader = conflict.first_reads ? conflict.first : conflict.second;
-  const bool is_reader = run_.log()[reader.event].warp == run_.log()[event].warp && (lanes & laneBit(reader.lane));
-  if (is_reader && conflict.later_reads.size() < kMaxLaterReads) conflict.later_reads.push_back(event);
+  const auto [begin, end] = followed_.equal_range(write);
+  for (auto it = begin; it != end; ++it) {
+    Conflict& whole = run_.outcome.conflicts[it->second.conflict];
+    Conflict& conflict = it->second.other == 0 ? whole : whole.others[it->second.other - 1];
+    const Access reader = conflict.first_reads ? conflict.first : conflict.second;
+    const bool is_reader = run_.log()[reader.event].warp == run_.log()[event].warp && (lanes & laneBit(reader.lane));
+    if (is_reader && conflict.later_reads.size() < kMaxLaterReads) conflict.later_reads.push_back(event);
+  }
 }
 
 // A later read shows what the reader wanted only if it is not itself in a race.
 void RaceChecker::judgeLaterReads() {
   std::set<EventId> racing;
   for (const Conflict& conflict : run_.outcome.conflicts) racing.insert(conflict.reads.begin(), conflict.reads.end());
-  for (Conflict& conflict : run_.outcome.conflicts) {
+  const auto judge = [&](Conflict& conflict) {
     for (const EventId read : conflict.later_reads) conflict.reader_got_new |= !racing.contains(read);
+  };
+  for (Conflict& conflict : run_.outcome.conflicts) {
+    judge(conflict);
+    for (Conflict& other : conflict.others) judge(other);
   }
 }
 

@@ -203,6 +203,7 @@ void Executor::execute(Warp& warp, std::size_t f) {
   ++outcome_.steps;
   const OpIndex index = warp.fragments[f].pc;
   const Op& op = program_.ops[index];
+  if (watch_ != nullptr) watchStep({warp, f, op, index, warp.fragments[f].lanes});
   const LaneMask lanes = guardedLanes(warp, f, op, index);
   const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
   warp.fragments[f].pc = index + 1;
@@ -215,7 +216,6 @@ void Executor::execute(Warp& warp, std::size_t f) {
   if (path_ != nullptr) noteOperands({warp, f, op, index, lanes});
   if (op.is_collective && lanes != warp.live && gather({warp, f, op, index, lanes})) return;
   if (options_.trace != nullptr) options_.trace->steps.push_back({index, outcome_.log.end(), lanes, warp.id});
-  if (watch_ != nullptr) watchStep(warp, op, lanes);
   std::visit([&](const auto& effect) { (*this)(effect, Step{warp, f, op, index, lanes}); }, op.decoded->effect);
   if (watch_ != nullptr) watchLoad(warp, op, index);
 }

@@ -220,7 +220,9 @@ class Executor : private Core {
   // --- used_reads.cpp ---
   std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
   void setWatched(Warp& warp, const Arg& arg, std::uint64_t bits, bool keeps_old);
-  void watchStep(Warp& warp, const Op& op, LaneMask lanes);
+  void watchBranch(Warp& warp, OpIndex index, std::uint64_t condition);
+  void watchStep(const Step& step);
+  void watchSkipped(Warp& warp, const Region& region);
   void watchLoad(Warp& warp, const Op& op, OpIndex index);
 
   const Setup setup_;
@@ -231,6 +233,7 @@ class Executor : private Core {
   std::uint64_t progress_ = 0;
   ActorId next_actor_ = 0;
   bool is_stopped_ = false;
+  bool is_on_side_ = false;                             ///< both sides of a branch are being run, one after the other
   bool has_left_turn_ = false;                          ///< a loop's exit depended on the inputs: the others' turn
   ThreadClock::time_point deadline_;
   Regions regions_;

@@ -27,6 +27,7 @@ struct Conflict {
   std::vector<EventId> later_reads;  ///< the reader's first ordered reads of what was written
   std::vector<EventId> reads;    ///< every execution of the reading statement that conflicts so, oldest first
   bool has_more = false;         ///< `reads` is incomplete
+  std::vector<Conflict> others;  ///< the same with the first such read of each of a few other warps
   bool first_reads = false, second_reads = false;  ///< at most one of them
   bool is_source = false;        ///< the copy's access is the read of its global source
   /// The accesses are ordered, but of different proxies, and no proxy fence stands between them.
@@ -49,6 +50,8 @@ struct Conflict {
   /// One of them goes by data that is not known: they meet with these values, and need not with others.
   bool is_possible = false;
   std::vector<DataValue> data;
+
+  EventId reader() const { return first_reads ? first.event : second_reads ? second.event : 0; }
 };
 
 /// A single operation that breaks a rule by itself.

@@ -100,6 +100,9 @@ class RaceChecker {
   Verdict judgeAnew(Access first, Part part, const Second& second) const;
   bool isOrdered(Access first, Part part, const Second& second) const;
   void report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced);
+  Conflict describe(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced) const;
+  void follow(const Conflict& conflict, std::size_t index, std::size_t other);
+  bool hasReaderOf(const Conflict& conflict, std::uint16_t warp) const;
   bool isOverwriteChecked(const Event& old, const Event& write, std::uint64_t address) const;
   void noteStrongRace(EventId read);
   void notePrevious(const Cell& cell, Access reader, bool reader_is_first, Conflict& conflict) const;
@@ -173,8 +176,14 @@ class RaceChecker {
   static constexpr std::size_t kMaxReads = 1024;
   /// By the sites of both accesses: index into Outcome::conflicts.
   std::map<std::tuple<std::uint32_t, std::uint32_t, int>, std::size_t> reported_;
-  /// By the write of a read-write conflict: the conflict, for the reader's later reads of what was written.
-  std::unordered_map<WriteId, std::size_t> followed_;
+  static constexpr std::size_t kMaxOthers = 15;
+  /// A conflict of Outcome::conflicts, or one of its others.
+  struct Followed {
+    std::size_t conflict = 0;
+    std::size_t other = 0;   ///< 0: itself
+  };
+  /// By the write of a read-write conflict, for the reader's later reads of what was written.
+  std::unordered_multimap<WriteId, Followed> followed_;
 };
 
 }  // namespace handoff::machine

@@ -20,6 +20,12 @@ constexpr std::size_t kMaxRegionOps = 20'000;
 
 bool isRelaxed(const ptx::Decoded& decoded) { return isWeak(decoded) || decoded.sem == ptx::Sem::kRelaxed; }
 
+bool computes(const Op& op) {
+  const ptx::Effect& effect = op.decoded->effect;
+  return std::holds_alternative<ptx::Alu>(effect) || std::holds_alternative<ptx::Opaque>(effect) ||
+         std::holds_alternative<ptx::Hint>(effect) || std::holds_alternative<ptx::Branch>(effect);
+}
+
 bool isRegister(const Arg& arg) {
   return arg.kind != Arg::Kind::kSink && arg.slot != kNoSlot && (arg.slot & kConstantBit) == 0;
 }
@@ -46,8 +52,7 @@ bool Regions::isPlain(const Op& op) const {
   }
   if (std::holds_alternative<ptx::Store>(effect)) return isWeak(decoded) && (space == Space::kShared || is_free_store);
   if (std::holds_alternative<ptx::Atomic>(effect)) return isRelaxed(decoded) && (space == Space::kShared || is_free_store);
-  return std::holds_alternative<ptx::Alu>(effect) || std::holds_alternative<ptx::Opaque>(effect) ||
-         std::holds_alternative<ptx::Hint>(effect) || std::holds_alternative<ptx::Branch>(effect);
+  return computes(op);
 }
 
 // In a loop that turns until data say otherwise: what an atomic finds there may be a lock.
@@ -73,7 +78,7 @@ const Region& Regions::at(OpIndex branch) {
     if (isRegister(source)) read.insert(source.slot);
     for (std::uint32_t i = 0; i < source.count; ++i) self(program_.args[source.first + i], self);
   };
-  bool is_silent = true, is_plain = true, hands_on = false;
+  bool is_silent = true, is_plain = true, hands_on = false, is_arithmetic = true;
   while (!work.empty()) {
     const OpIndex at = work.back();
     work.pop_back();
@@ -85,6 +90,7 @@ const Region& Regions::at(OpIndex branch) {
     is_silent &= !hasProtocolEffect(program_.instruction(inner)) && !is_store && !touchesGlobal(program_, inner) &&
                  !std::holds_alternative<ptx::BranchIndexed>(inner.decoded->effect);
     is_plain &= isPlain(inner);
+    is_arithmetic &= computes(inner);
     hands_on |= handsOn(inner);
     if (!is_silent && !is_plain) return region;
     for (std::uint32_t d = 0; d < inner.dst_count; ++d) noteWrites(program_.args[inner.first_arg + d], noteWrites);
@@ -97,6 +103,8 @@ const Region& Regions::at(OpIndex branch) {
   region.is_loop = seen.contains(branch);
   region.is_plain = is_plain && (!region.is_loop || !hands_on);
   region.size = seen.size();
+  region.is_arithmetic = is_arithmetic && !region.is_loop;
+  if (region.is_arithmetic) region.ops.assign(seen.begin(), seen.end());
   region.written.assign(written.begin(), written.end());
   std::sort(region.written.begin(), region.written.end());
   region.read.assign(read.begin(), read.end());

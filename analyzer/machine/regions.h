@@ -13,7 +13,9 @@ struct Region {
   bool is_silent = false;    ///< nothing takes part in the protocol, or touches what it goes by
   bool is_plain = false;     ///< nothing but plain accesses does: they may be left out, or made with any data
   bool is_loop = false;      ///< the branch itself is there, too
+  bool is_arithmetic = false;  ///< nothing but registers changes, by way of registers: the branch only chooses values
   std::size_t size = 0;
+  std::vector<OpIndex> ops;  ///< where is_arithmetic
   std::vector<Slot> written;
   std::vector<Slot> read;
 };

@@ -15,6 +15,12 @@ namespace {
 constexpr std::size_t kGroupsPerRun = 64;
 constexpr std::size_t kMaxRuns = 3;
 
+bool mayRun(const Lanes& guard, LaneMask lanes, bool is_negated) {
+  bool any = (guard.unknown & lanes) != 0;
+  forEachLane(lanes, [&](unsigned lane) { any |= ((guard.word[lane] & 1) != 0) != is_negated; });
+  return any;
+}
+
 }  // namespace
 
 std::vector<bool> usedReads(const Program& whole, const Launch& launch, const RunOptions& options,
@@ -59,18 +65,47 @@ void Executor::setWatched(Warp& warp, const Arg& arg, std::uint64_t bits, bool k
   for (std::uint32_t i = 0; i < arg.count; ++i) setWatched(warp, program_.args[arg.first + i], bits, keeps_old);
 }
 
-// Before an instruction runs: what it reads is used, unless it only computes registers from it; then they carry the
-// watch.
-void Executor::watchStep(Warp& warp, const Op& op, LaneMask lanes) {
+// A branch around arithmetic chooses values: they carry the watch of its condition. Any other one decides what is done.
+void Executor::watchBranch(Warp& warp, OpIndex index, std::uint64_t condition) {
+  const Region& region = regions_.at(index);
+  if (!region.is_arithmetic) {
+    watch_->used |= condition;
+    return;
+  }
+  for (const OpIndex op : region.ops) watch_->chosen[op] = true;
+  for (const Slot slot : region.written) warp.watched[slot] |= condition;
+}
+
+// Before an instruction runs, or is passed over: what it reads is used, unless it only computes registers from it; then
+// they carry the watch.
+void Executor::watchStep(const Step& step) {
+  auto& [warp, fragment, op, index, lanes] = step;
   if (warp.watched.empty()) warp.watched.resize(program_.register_count, 0);
-  std::uint64_t read = op.guard != kNoSlot && !(op.guard & kConstantBit) ? warp.watched[op.guard] : 0;
-  std::uint64_t moved = 0;
+  watch_->chosen.resize(program_.ops.size(), false);
+  const bool has_guard = op.guard != kNoSlot && !(op.guard & kConstantBit);
+  const std::uint64_t condition = has_guard ? warp.watched[op.guard] : 0;
   const ptx::Effect& effect = op.decoded->effect;
+  if (std::holds_alternative<ptx::Branch>(effect)) {
+    if (condition != 0) watchBranch(warp, index, condition);
+    return;
+  }
+  // Who is held off by a condition that is no matter of what is watched does nothing.
+  if (condition == 0 && has_guard && !mayRun(value(warp, op.guard), lanes, op.is_guard_negated)) return;
   const bool is_pure = std::holds_alternative<ptx::Alu>(effect) || std::holds_alternative<ptx::Opaque>(effect);
-  for (std::uint32_t i = op.dst_count; i < op.arg_count; ++i) (is_pure ? moved : read) |= watchedIn(warp, arg(op, i));
-  watch_->used |= read;
-  const bool partial = lanes != warp.live;
-  for (std::uint32_t i = 0; i < op.dst_count; ++i) setWatched(warp, arg(op, i), moved, partial);
+  std::uint64_t moved = condition, used = is_pure ? 0 : condition;
+  for (std::uint32_t i = op.dst_count; i < op.arg_count; ++i) (is_pure ? moved : used) |= watchedIn(warp, arg(op, i));
+  watch_->used |= used;
+  const bool keeps_old = has_guard || lanes != warp.live || watch_->chosen[index] || is_on_side_;
+  for (std::uint32_t i = 0; i < op.dst_count; ++i) setWatched(warp, arg(op, i), moved, keeps_old);
+}
+
+// A region that is left out.
+void Executor::watchSkipped(Warp& warp, const Region& region) {
+  if (warp.watched.empty()) return;
+  std::uint64_t bits = 0;
+  for (const Slot slot : region.read) bits |= warp.watched[slot];
+  if (!region.is_arithmetic) watch_->used |= bits;
+  for (const Slot slot : region.written) warp.watched[slot] |= bits;
 }
 
 // After a load ran: its destinations carry the watch.

@@ -27,6 +27,7 @@ struct ReadWatch {
   std::vector<ReadInstance> reads;
   std::vector<unsigned> bits;  ///< of each read
   std::uint64_t seen = 0, used = 0;
+  std::vector<bool> chosen;      ///< by op: in a region whose branch a watched value decided
   bool is_complete = false;  ///< the run came to its end
 };
 

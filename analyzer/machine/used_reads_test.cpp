@@ -43,7 +43,26 @@ TEST(UsedReads, StoreBehindArithmeticIsAUse) {
 TEST(UsedReads, AddressAndConditionBehindArithmeticAreUses) {
   const std::string load = "ld.shared.u32 %r1, [%s];\n";
   EXPECT_TRUE(isUsed(load + "and.b32 %r1, %r1, 60;\nadd.u32 %r1, %r1, %s;\nld.shared.u32 %r2, [%r1];"));
-  EXPECT_TRUE(isUsed(load + "add.u32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra OUT;\nOUT:\nret;"));
+  EXPECT_TRUE(isUsed(load + "add.u32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra OUT;\nst.global.u32 [%out], 1;\nOUT:\nret;"));
+}
+
+TEST(UsedReads, BranchAroundArithmeticChoosesAValue) {
+  const std::string choice =
+      "ld.shared.u32 %r1, [%s];\nmov.u32 %r3, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra OUT;\nadd.u32 %r3, %r3, 1;\nOUT:\n";
+  EXPECT_FALSE(isUsed(choice + "mov.u32 %r4, 1;\nst.global.u32 [%out], %r4;")) << "nobody asks for it";
+  EXPECT_FALSE(isUsed(choice + "mov.u32 %r3, 2;\nst.global.u32 [%out], %r3;")) << "nor for this one";
+  EXPECT_TRUE(isUsed(choice + "st.global.u32 [%out], %r3;")) << "it says whether 0 or 1 is stored";
+}
+
+TEST(UsedReads, TheSideThatIsRunLastDoesNotHideTheOther) {
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nld.global.u32 %r2, [%out];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra ELSE;\n"
+                     "mov.u32 %r3, %r1;\nbra OUT;\nELSE:\nmov.u32 %r3, 0;\nOUT:\nst.global.u32 [%out], %r3;"));
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nld.global.u32 %r2, [%out];\nsetp.eq.u32 %p1, %r2, 0;\n@!%p1 bra ELSE;\n"
+                     "mov.u32 %r3, %r1;\nbra OUT;\nELSE:\nmov.u32 %r3, 0;\nOUT:\nst.global.u32 [%out], %r3;"));
+}
+
+TEST(UsedReads, LoopThatGoesByTheValueIsAUse) {
+  EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nLOOP:\nsub.u32 %r1, %r1, 1;\nsetp.gt.u32 %p1, %r1, 0;\n@%p1 bra LOOP;"));
 }
 
 TEST(UsedReads, ShuffleIsAUse) {
@@ -72,6 +91,14 @@ TEST(UsedReads, OverwritingSomeLanesLeavesTheOthers) {
 
 TEST(UsedReads, GuardIsAUse) {
   EXPECT_TRUE(isUsed("ld.shared.u32 %r1, [%s];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 st.global.u32 [%out], %r2;"));
+}
+
+TEST(UsedReads, GuardOfArithmeticChoosesAValue) {
+  const std::string choice = "ld.shared.u32 %r1, [%s];\nmov.u32 %r3, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 mov.u32 %r3, 1;\n";
+  EXPECT_FALSE(isUsed(choice));
+  EXPECT_TRUE(isUsed(choice + "st.global.u32 [%out], %r3;"));
+  EXPECT_TRUE(isUsed("ld.shared.f32 %f1, [%s];\nmov.f32 %f3, %f1;\nsetp.eq.f32 %p1, %f2, 0f00000000;\n"
+                     "@%p1 mov.f32 %f3, 0f00000000;\nst.global.f32 [%out], %f3;")) << "the old value, where it does not hold";
 }
 
 TEST(UsedReads, LastStepOfASoftwarePipelineIsDropped) {

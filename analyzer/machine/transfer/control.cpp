@@ -106,9 +106,7 @@ bool Executor::skipRegion(const Step& step, LaneMask unknown) {
   if (region.is_silent && (is_long || !region.is_plain)) {
     if (unknown != fragment.lanes) return false;
     // What is skipped may use what a watched read has brought.
-    if (watch_ != nullptr && !step.warp.watched.empty()) {
-      for (const Slot slot : region.read) watch_->used |= step.warp.watched[slot];
-    }
+    if (watch_ != nullptr) watchSkipped(step.warp, region);
     for (const Slot slot : region.written) assignUnknown(step.warp, {.kind = Arg::Kind::kSlot, .slot = slot}, fragment.lanes);
     branchTo(step.warp, step.fragment, step.op.reconverge);
     return true;

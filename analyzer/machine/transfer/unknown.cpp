@@ -162,7 +162,6 @@ bool Executor::executeUnderUnknown(const Step& step) {
   for (std::uint32_t d = 0; d < step.op.dst_count; ++d) save(step.warp, arg(step.op, d), saved);
   const TermId outer = condition_;
   condition_ = under(outer, guard);
-  if (watch_ != nullptr) watchStep(step.warp, step.op, step.lanes);
   std::visit([&](const auto& one) { (*this)(one, step); }, effect);
   if (watch_ != nullptr) watchLoad(step.warp, step.op, step.index);
   condition_ = outer;
@@ -225,6 +224,7 @@ void Executor::runSide(Warp& warp, OpIndex start, OpIndex end, OpIndex loop, Lan
   warp.fragments.clear();
   warp.joins.clear();
   if (lanes != 0) warp.fragments.push_back({.pc = start, .lanes = lanes});
+  const bool was_on_side = std::exchange(is_on_side_, true);
   while (!warp.fragments.empty() && !is_stopped_) {
     if (arriveAtJoin(warp, 0)) continue;
     const OpIndex at = warp.fragments.front().pc;
@@ -233,8 +233,9 @@ void Executor::runSide(Warp& warp, OpIndex start, OpIndex end, OpIndex loop, Lan
       continue;
     }
     execute(warp, 0);
-    if (isOverBudget()) return;
+    if (isOverBudget()) break;
   }
+  is_on_side_ = was_on_side;
 }
 
 }  // namespace handoff::machine
