@@ -14,10 +14,8 @@ constexpr std::size_t kMaxWordBytes = std::size_t{256} << 20;
 
 }  // namespace
 
-void Executor::meetBoundary() {
-  StateHash hash;
-  if (path_->needsState()) hash = hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, registers_, progress_}, hash_room_);
-  Boundary boundary{.state = hash.state, .registers = 0, .decisions = path_->decisions.size(), .parts = hash.parts};
+// Warp after warp.
+std::vector<PathLog::Register> Executor::liveRegisters() const {
   std::vector<PathLog::Register> live;
   std::vector<Slot> slots;
   for (const Warp& warp : run_.cluster.warps) {
@@ -36,8 +34,10 @@ void Executor::meetBoundary() {
       if (!is_special) live.push_back({warp.id, slot, program_.slot_bits[slot]});
     }
   }
-  const std::size_t bytes = path_->boundaries.size() * live.size() * sizeof(Lanes);
-  const bool keeps_words = path_->keeps_words && bytes < kMaxWordBytes;
+  return live;
+}
+
+void Executor::addRegisters(Boundary& boundary, const std::vector<PathLog::Register>& live, bool keeps_words) {
   ShapeHasher shapes(run_.data);  // one for all: whether two registers hold the same datum counts
   for (const PathLog::Register& reg : live) {
     boundary.state = mix(boundary.state, dataShape(run_.cluster.warps[reg.warp], reg.slot, shapes));
@@ -54,6 +54,19 @@ void Executor::meetBoundary() {
       if (keeps_words) boundary.words.push_back(word);
     }
   }
+}
+
+StateHash Executor::presentState() {
+  return hashState({run_, races_.readSets(), undrained_, multiplications_, tensormaps_, registers_, progress_}, hash_room_);
+}
+
+void Executor::meetBoundary() {
+  StateHash hash;
+  if (path_->needsState()) hash = presentState();
+  Boundary boundary{.state = hash.state, .registers = 0, .decisions = path_->decisions.size(), .parts = hash.parts};
+  std::vector<PathLog::Register> live = liveRegisters();
+  const std::size_t bytes = path_->boundaries.size() * live.size() * sizeof(Lanes);
+  addRegisters(boundary, live, path_->keeps_words && bytes < kMaxWordBytes);
   for (const Closure* closure : path_->closures) {
     if (path_->needsState() && closure->state == boundary.state) applyClosure(*closure, boundary, live);
   }

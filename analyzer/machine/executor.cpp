@@ -7,6 +7,7 @@
 // for their warp to reconverge may go on alone, since PTX promises no reconvergence.
 #include "analyzer/machine/executor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <variant>
 
@@ -58,8 +59,10 @@ Executor::Setup Executor::neededSetup() const {
 
 Executor::Executor(const Program& program, const Launch& launch, const RunOptions& options, Setup setup)
     : Core(program, launch, options), setup_(std::move(setup)), needed_granule_(setup_.granule),
-      races_(run_, order_, setup_.tracked), regions_(program), choices_(program, options.unknown_branches) {
-  deadline_ = ThreadClock::now() +
+      races_(run_, order_, setup_.tracked), regions_(program), choices_(program, options.unknown_branches),
+      reads_inputs_(std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.reads_input; })) {
+  start_ = ThreadClock::now();
+  deadline_ = start_ +
               std::chrono::duration_cast<ThreadClock::duration>(
                   std::chrono::duration<double>(options.max_seconds));
 }
@@ -73,7 +76,8 @@ Outcome Executor::run() {
       any |= runWarp(warp);
       if (is_stopped_) break;
     }
-    if (path_ != nullptr && path_->hasDecided() && !is_stopped_) meetBoundary();
+    if (path_ != nullptr && !skips_.turn && path_->hasDecided() && !is_stopped_) meetBoundary();
+    if (!is_stopped_) considerSkipping();
     if (is_stopped_ || any) continue;
     bool is_done = true;
     for (const Warp& warp : run_.cluster.warps) is_done &= warp.fragments.empty();
@@ -89,6 +93,7 @@ Outcome Executor::run() {
     reportStuck();
     break;
   }
+  if (skips_.turn) leaveTurn();
   reportByteMismatches();
   outcome_.tracks_global = !setup_.tracked.empty();
   outcome_.assumed_boxes = setup_.boxes;
@@ -98,7 +103,7 @@ Outcome Executor::run() {
 
 bool Executor::runWarp(Warp& warp) {
   // With turns at every decision on the inputs, warps that take part in one protocol keep step.
-  std::uint64_t quantum = path_ != nullptr ? 8 * kQuantum : kQuantum;
+  std::uint64_t quantum = options_.path != nullptr ? 8 * kQuantum : kQuantum;
   has_left_turn_ = false;
   const std::uint64_t before = outcome_.steps;
   for (std::size_t f = 0; f < warp.fragments.size() && quantum != 0 && !is_stopped_ && !has_left_turn_;) {
@@ -182,7 +187,7 @@ LaneMask Executor::guardedLanes(Warp& warp, std::size_t f, const Op& op, OpIndex
   const bool is_branch = std::holds_alternative<ptx::Branch>(op.decoded->effect);
   if (termAt(warp, op.guard) != symbolic::kConcrete && !std::holds_alternative<ptx::Alu>(op.decoded->effect)) {
     const bool is_control = noteGuard({warp, f, op, index, active}, active, holds);
-    has_left_turn_ |= is_control && (op.leaves_loop_on_taken || op.leaves_loop_on_fallthrough);
+    has_left_turn_ |= is_control && !goesByTurns(termAt(warp, op.guard)) && (op.leaves_loop_on_taken || op.leaves_loop_on_fallthrough);
   }
   if (unknown == 0 || is_branch) return holds & active;
   // A guarded instruction that only computes leaves an unknown result; one that acts is decided like a branch.

@@ -9,6 +9,7 @@
 #include "analyzer/machine/matrix_operand.h"
 #include "analyzer/machine/races.h"
 #include "analyzer/machine/regions.h"
+#include "analyzer/machine/skip_turns.h"
 #include "analyzer/machine/tensor_boxes.h"
 #include "analyzer/machine/unknown_choices.h"
 #include "analyzer/machine/used_reads.h"
@@ -32,77 +33,58 @@ class Executor : private Core {
   Setup neededSetup() const;
 
   // One overload per effect; each leaves the fragment at the next instruction, or waiting.
-  void operator()(const ptx::Unmodelled&, const Step& step);
-  void operator()(const ptx::Alu& effect, const Step& step);
+  void operator()(const ptx::Unmodelled&, const Step& step), operator()(const ptx::Alu& effect, const Step& step);
   void operator()(const ptx::Opaque&, const Step& step);
   void operator()(const ptx::Hint&, const Step&) {}
-  void operator()(const ptx::Branch&, const Step& step);
-  void operator()(const ptx::BranchIndexed&, const Step& step);
-  void operator()(const ptx::Call&, const Step& step);
-  void operator()(const ptx::Return&, const Step& step);
-  void operator()(const ptx::Exit&, const Step& step);
-  void operator()(const ptx::Trap&, const Step& step);
-  void operator()(const ptx::Load&, const Step& step);
-  void operator()(const ptx::Store&, const Step& step);
-  void operator()(const ptx::Atomic& effect, const Step& step);
-  void operator()(const ptx::LdMatrix&, const Step& step);
-  void operator()(const ptx::StMatrix&, const Step& step);
-  void operator()(const ptx::WmmaLoad&, const Step& step);
-  void operator()(const ptx::WmmaStore&, const Step& step);
-  void operator()(const ptx::Collective& effect, const Step& step);
-  void operator()(const ptx::CtaBarrier& effect, const Step& step);
-  void operator()(const ptx::WarpBarrier&, const Step& step);
-  void operator()(const ptx::Fence& effect, const Step& step);
-  void operator()(const ptx::CpAsync&, const Step& step);
-  void operator()(const ptx::CpAsyncCommit&, const Step& step);
-  void operator()(const ptx::CpAsyncWaitGroup&, const Step& step);
+  void operator()(const ptx::Branch&, const Step& step), operator()(const ptx::BranchIndexed&, const Step& step);
+  void operator()(const ptx::Call&, const Step& step), operator()(const ptx::Return&, const Step& step);
+  void operator()(const ptx::Exit&, const Step& step), operator()(const ptx::Trap&, const Step& step);
+  void operator()(const ptx::Load&, const Step& step), operator()(const ptx::Store&, const Step& step);
+  void operator()(const ptx::Atomic& effect, const Step& step), operator()(const ptx::LdMatrix&, const Step& step);
+  void operator()(const ptx::StMatrix&, const Step& step), operator()(const ptx::WmmaLoad&, const Step& step);
+  void operator()(const ptx::WmmaStore&, const Step& step), operator()(const ptx::Collective& effect, const Step& step);
+  void operator()(const ptx::CtaBarrier& effect, const Step& step), operator()(const ptx::WarpBarrier&, const Step& step);
+  void operator()(const ptx::Fence& effect, const Step& step), operator()(const ptx::CpAsync&, const Step& step);
+  void operator()(const ptx::CpAsyncCommit&, const Step& step), operator()(const ptx::CpAsyncWaitGroup&, const Step& step);
   void operator()(const ptx::CpAsyncWaitAll&, const Step& step);
   void operator()(const ptx::CpAsyncMbarrierArrive& effect, const Step& step);
-  void operator()(const ptx::Mbarrier& effect, const Step& step);
-  void operator()(const ptx::SetMaxNReg&, const Step& step);
-  void operator()(const ptx::StoreBulk&, const Step& step);
-  void operator()(const ptx::ClusterBarrier& effect, const Step& step);
-  void operator()(const ptx::BulkCopy& effect, const Step& step);
-  void operator()(const ptx::TensorCopy& effect, const Step& step);
+  void operator()(const ptx::Mbarrier& effect, const Step& step), operator()(const ptx::SetMaxNReg&, const Step& step);
+  void operator()(const ptx::StoreBulk&, const Step& step), operator()(const ptx::ClusterBarrier& effect, const Step& step);
+  void operator()(const ptx::BulkCopy& effect, const Step& step), operator()(const ptx::TensorCopy& effect, const Step& step);
   void operator()(const ptx::BulkPrefetch&, const Step&) {}
-  void operator()(const ptx::BulkCommit&, const Step& step);
-  void operator()(const ptx::BulkWait& effect, const Step& step);
-  void operator()(const ptx::AsyncStore& effect, const Step& step);
-  void operator()(const ptx::TensormapEdit&, const Step& step);
-  void operator()(const ptx::Wgmma& effect, const Step& step);
-  void operator()(const ptx::Tcgen05& effect, const Step& step);
+  void operator()(const ptx::BulkCommit&, const Step& step), operator()(const ptx::BulkWait& effect, const Step& step);
+  void operator()(const ptx::AsyncStore& effect, const Step& step), operator()(const ptx::TensormapEdit&, const Step& step);
+  void operator()(const ptx::Wgmma& effect, const Step& step), operator()(const ptx::Tcgen05& effect, const Step& step);
   void operator()(const ptx::GridDepControl&, const Step&) {}  // orders whole grids, nothing inside of one
   void operator()(const ptx::ClusterLaunchControl& effect, const Step& step);
 
  private:
   // --- scheduling (executor.cpp) ---
-  void initWarps();
-  void setSpecials(Warp& warp);
+  void initWarps(), setSpecials(Warp& warp);
   bool runWarp(Warp& warp);
   static void resumeDeferred(Warp& warp);
-  void runFragment(Warp& warp, std::size_t& fragment, std::uint64_t& quantum);
-  void execute(Warp& warp, std::size_t fragment);
+  void runFragment(Warp& warp, std::size_t& fragment, std::uint64_t& quantum), execute(Warp& warp, std::size_t fragment);
   LaneMask guardedLanes(Warp& warp, std::size_t fragment, const Op& op, OpIndex index);
   bool arriveAtJoin(Warp& warp, std::size_t fragment);
-  void mergeJoin(Warp& warp, int join);
-  void exitLanes(Warp& warp, std::size_t fragment, LaneMask lanes);
+  void mergeJoin(Warp& warp, int join), exitLanes(Warp& warp, std::size_t fragment, LaneMask lanes);
   bool letPollsFail();
   bool breakJoins();
   void reportStuck(), reportLeaks();
   Stuck stuckAt(const Warp& warp, const Fragment& fragment) const;
   bool isOverBudget(bool is_slow = false);  ///< after a step that may take long, the time is looked at, too
+  std::vector<PathLog::Register> liveRegisters() const;
+  void addRegisters(Boundary& boundary, const std::vector<PathLog::Register>& live, bool keeps_words);
+  StateHash presentState();
   void meetBoundary();
   std::uint64_t dataShape(Warp& warp, Slot slot, ShapeHasher& shapes);
   void applyClosure(const Closure& closure, const Boundary& boundary, const std::vector<PathLog::Register>& live);
   void progress() { ++progress_; }
 
   // --- control (transfer/control.cpp) ---
-  void branchTo(Warp& warp, std::size_t fragment, OpIndex target);
-  void split(const Step& step, LaneMask taken, OpIndex target);
+  void branchTo(Warp& warp, std::size_t fragment, OpIndex target), split(const Step& step, LaneMask taken, OpIndex target);
   LaneMask decideUnknown(const Step& step, LaneMask unknown);
   bool skipRegion(const Step& step, LaneMask unknown);
-  void assignRank(const Step& step);
-  void computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneMask active);
+  void assignRank(const Step& step), computeUnderGuard(const Step& step, const ptx::Alu& effect, LaneMask active);
 
   // --- unknown data (transfer/unknown.cpp) ---
   LaneMask accessUnknown(const Step& step, const Arg& operand, std::uint32_t bytes, bool reads, bool writes);
@@ -144,8 +126,7 @@ class Executor : private Core {
   bool deferred(const Step& step);
   void reduceAt(const Step& step, CtaBarrier& barrier);
   void assignReduction(Warp& warp, const Fragment& fragment, const CtaBarrier::Reduction& reduction);
-  void completeBarriers(Cta& cta), completeBarrier(Cta& cta, unsigned id);
-  void completeClusterBarrier();
+  void completeBarriers(Cta& cta), completeBarrier(Cta& cta, unsigned id), completeClusterBarrier();
   void releaseWarpBarrier(Warp& warp), fenceThread(const Step& step);
   void noteCopyTerms(const Step& step, EventId event, const Lanes* sizes, LaneMask lanes);
   void noteSourceSizes(const Step& step, std::uint32_t size);
@@ -166,6 +147,7 @@ class Executor : private Core {
   void waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes);
   void observePhase(const Step& step, const ptx::Mbarrier& effect, MbarrierObject& object, const Named& named, LaneMask lanes);
   bool isPhaseOver(const Warp& warp, unsigned lane, const MbarrierObject& object, Phase completed) const;
+  void checkUnmetWait(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes);
   void checkPhaseKnown(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes,
                        Phase completed, EventId event, Misuse::Kind kind);
   bool arriveLanes(const Step& step, MbarrierObject& object, const Named& named, LaneMask lanes, std::uint32_t count,
@@ -188,8 +170,7 @@ class Executor : private Core {
   void gatherBox(const Step& step, const BulkOperands& operands, unsigned lane, std::uint64_t map, std::uint64_t place,
                  std::uint64_t room);
   std::uint64_t mapAddress(const Step& step, const Arg& map, unsigned lane) const;
-  void useTensormap(const Step& step, std::uint64_t map, EventId event, unsigned lane);
-  void fenceTensormap(const Step& step);
+  void useTensormap(const Step& step, std::uint64_t map, EventId event, unsigned lane), fenceTensormap(const Step& step);
 
   // --- peers (transfer/cluster.cpp) ---
   void usePeer(const Step& step, Cta& cta, EventId event, unsigned lane, Misuse::Kind not_started) {
@@ -217,6 +198,18 @@ class Executor : private Core {
   void reportTensorLeaks(), reportSplitRegisters();
   void checkAllocated(const Step& step, const Cta& cta, std::uint64_t column, std::uint32_t columns);
 
+  // --- skip_turns.cpp ---
+  bool maySkipTurns() const;
+  TurnSample sampleState();
+  std::uint64_t placesOfThreads() const;
+  void considerSkipping(), beginTurn(), endTurn();
+  void skipTurns(const TermTurn& turn, std::uint64_t turns);
+  TermTurn leaveTurn();
+  bool goesByTurns(symbolic::TermId term) const;
+  bool addTurnCondition(symbolic::TermId predicate, bool holds, std::vector<TurnCondition>& conditions) const;
+  Boundary endOfTurn(const TurnSample& end);
+  bool addReturnConditions(const TurnSample& end, std::vector<TurnCondition>& conditions);
+
   // --- used_reads.cpp ---
   std::uint64_t watchedIn(const Warp& warp, const Arg& arg) const;
   void setWatched(Warp& warp, const Arg& arg, std::uint64_t bits, bool keeps_old);
@@ -235,9 +228,11 @@ class Executor : private Core {
   bool is_stopped_ = false;
   bool is_on_side_ = false;                             ///< both sides of a branch are being run, one after the other
   bool has_left_turn_ = false;                          ///< a loop's exit depended on the inputs: the others' turn
-  ThreadClock::time_point deadline_;
+  ThreadClock::time_point start_, deadline_;
   Regions regions_;
   UnknownChoices choices_;
+  const bool reads_inputs_;                             ///< some load has Op::reads_input
+  TurnSkips skips_;
   std::set<OpIndex> out_of_range_;
   std::map<std::uint64_t, SymbolicInputs::Word> input_words_;  ///< by address: met in this run
   std::set<std::tuple<std::uint16_t, OpIndex, std::uint64_t, Phase>> failed_polls_;  ///< RunOptions::fail_first_polls

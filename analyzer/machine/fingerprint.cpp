@@ -137,6 +137,9 @@ class Hasher {
     }
   }
 
+  // Only a store may be overwritten by another one that nothing orders with it, and then these reads count (races.cpp).
+  ReadSetId hiddenReads(const Cell& cell) const { return isAsync(log_[eventOf(cell.write)].kind) ? 0 : cell.previous_reads; }
+
   void noteShadow(const Shadow* shadow) {
     if (shadow == nullptr) return;
     Cell last;
@@ -144,7 +147,7 @@ class Hasher {
       if (cell.isLike(last)) continue;
       last = cell;
       noteAccess({eventOf(cell.write), laneOf(cell.write)});
-      for (const ReadSetId set : {cell.reads, cell.unordered}) {
+      for (const ReadSetId set : {cell.reads, cell.unordered, hiddenReads(cell)}) {
         view_.reads.forEach(set, [&](const ReadSets::Node& node) {
           noteAccesses(node.event, node.lanes);
           return true;
@@ -358,6 +361,7 @@ class Hasher {
           last = cell;
           last_hash = mix(hashOf(Access{eventOf(cell.write), laneOf(cell.write)}), hashOfSet(cell.reads));
           if (cell.unordered != 0) last_hash = mix(last_hash, hashOfSet(cell.unordered));
+          if (const ReadSetId hidden = hiddenReads(cell); hidden != 0) last_hash = mix(last_hash, hashOfSet(hidden));
         }
         add(StatePart::kShared, last_hash);
       }

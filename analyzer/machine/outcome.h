@@ -126,6 +126,7 @@ struct Outcome {
   std::vector<Misuse> misuses;
   std::vector<Stuck> stuck;         ///< non-empty: the run ended in a hang
   std::vector<RunLimit> limits;
+  std::uint64_t skipped_turns = 0;   ///< of loops, in all (skip_turns.h)
   /// An instruction was met that could not be executed. It may order what the run then takes for unordered.
   bool has_unmodelled = false;
   /// Events from here on came after such an instruction, or after a decision on data that is not known; 0: none did.

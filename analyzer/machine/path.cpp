@@ -69,18 +69,12 @@ std::uint64_t PathLog::valueOf(const SymbolicInputs::Word& word) const {
   return index < values_.size() ? values_[index] : word.assumed;
 }
 
-namespace {
-
-/// The steps between two boundaries of equal state; nothing if a register makes none that a closure can describe.
-std::optional<std::vector<RegisterStep>> stepsBetween(const PathLog& log, const Boundary& from, const Boundary& to) {
-  const auto known = log.registers_of.find(from.state);
-  if (known == log.registers_of.end() || from.words.size() != to.words.size() || from.words.empty() != known->second.empty()) {
-    return std::nullopt;
-  }
-  symbolic::Terms& terms = log.terms();
+std::optional<std::vector<RegisterStep>> stepsBetween(symbolic::Terms& terms, const std::vector<PathLog::Register>& registers,
+                                                      const Boundary& from, const Boundary& to) {
+  if (from.words.size() != to.words.size() || from.words.empty() != registers.empty()) return std::nullopt;
   std::vector<RegisterStep> steps;
-  for (std::size_t r = 0; r < known->second.size(); ++r) {
-    const PathLog::Register& reg = known->second[r];
+  for (std::size_t r = 0; r < registers.size(); ++r) {
+    const PathLog::Register& reg = registers[r];
     const std::uint64_t mask = symbolic::widthMask(reg.width);
     RegisterStep step{reg.warp, reg.slot, {}};
     bool moves = false;
@@ -106,16 +100,6 @@ std::optional<std::vector<RegisterStep>> stepsBetween(const PathLog& log, const 
   return steps;
 }
 
-bool areEqual(const std::vector<RegisterStep>& a, const std::vector<RegisterStep>& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].warp != b[i].warp || a[i].slot != b[i].slot || a[i].delta != b[i].delta) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 std::vector<Period> findPeriods(const PathLog& log, std::size_t from, std::size_t most) {
   std::vector<Period> periods;
   const auto& all = log.boundaries;
@@ -123,10 +107,10 @@ std::vector<Period> findPeriods(const PathLog& log, std::size_t from, std::size_
     for (std::size_t first = from; first + 2 * length < all.size(); ++first) {
       const Boundary &a = all[first], &b = all[first + length], &c = all[first + 2 * length];
       if (a.state != b.state || b.state != c.state) continue;
-      auto one = stepsBetween(log, a, b);
-      if (!one) continue;
-      const auto two = stepsBetween(log, b, c);
-      if (!two || !areEqual(*one, *two)) continue;
+      const auto known = log.registers_of.find(a.state);
+      if (known == log.registers_of.end()) continue;
+      auto one = stepsBetween(log.terms(), known->second, a, b);
+      if (!one || stepsBetween(log.terms(), known->second, b, c) != one) continue;
       periods.push_back({first, length, std::move(*one)});
       break;
     }

@@ -66,6 +66,7 @@ struct RegisterStep {
   std::uint32_t warp = 0;        ///< of the cluster
   Slot slot = 0;
   symbolic::LaneWords delta{};   ///< by lane, modulo its width
+  friend bool operator==(const RegisterStep&, const RegisterStep&) = default;
 };
 
 /// A state that comes back after a period, but for the steps. Where a run meets the state, `turns` more periods may have
@@ -97,6 +98,9 @@ class PathLog {
   /// `values`: of the words among the inputs, by symbol; those that are not there have the assumed one.
   PathLog(symbolic::Terms& terms, SymbolicInputs& inputs, symbolic::Model values)
       : terms_(terms), inputs_(inputs), values_(std::move(values)) {}
+
+  /// Of the same inputs, with nothing in it yet.
+  PathLog empty() const { return {terms_, inputs_, values_}; }
 
   symbolic::Terms& terms() const { return terms_; }
   const SymbolicInputs& inputs() const { return inputs_; }
@@ -143,6 +147,10 @@ class PathLog {
   std::map<std::tuple<TermId, LaneMask, LaneMask, int>, bool> known_;
   bool has_decided_ = false;
 };
+
+/// The steps of these registers between two boundaries of equal state; nothing if one makes none that a closure can describe.
+std::optional<std::vector<RegisterStep>> stepsBetween(symbolic::Terms& terms, const std::vector<PathLog::Register>& registers,
+                                                      const Boundary& from, const Boundary& to);
 
 /// A state that a run met three times at equal distances, with registers that made equal steps.
 struct Period {

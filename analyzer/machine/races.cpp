@@ -303,6 +303,15 @@ void RaceChecker::settleUnordered(Cell& cell, const Second& second) {
   });
 }
 
+// Reads that the last write is ordered behind, while nothing orders that one with the new one.
+void RaceChecker::checkHiddenReaders(const Cell& cell, const Second& second) {
+  if (cell.previous_reads == 0 || eventOf(cell.write) == second.event) return;
+  Cell before = cell;
+  before.write = cell.previous_write;
+  before.reads = cell.previous_reads;
+  checkAgainstReaders(before, second);
+}
+
 void RaceChecker::writeCell(Cell& cell, const Second& second) {
   const Asked asked{second.event, laneBit(second.lane), cell.write, second.cta};
   if (cell.unordered != 0) settleUnordered(cell, second);
@@ -311,6 +320,7 @@ void RaceChecker::writeCell(Cell& cell, const Second& second) {
     const std::size_t reported = run_.outcome.conflicts.size();
     if (!isSettled(before, cell, second)) {
       cell.unordered = read_sets_.add(cell.unordered, before.event, laneBit(before.lane));
+      checkHiddenReaders(cell, second);
     } else if (reported == run_.outcome.conflicts.size()) {
       asked_write_ = asked;
     }

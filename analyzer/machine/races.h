@@ -99,6 +99,7 @@ class RaceChecker {
   Verdict judge(Access first, Part part, const Second& second);
   Verdict judgeAnew(Access first, Part part, const Second& second) const;
   bool isOrdered(Access first, Part part, const Second& second) const;
+  void checkHiddenReaders(const Cell& cell, const Second& second);
   void report(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced);
   Conflict describe(Access first, const Second& second, const Cell& cell, bool reader_is_first, bool is_unfenced) const;
   void follow(const Conflict& conflict, std::size_t index, std::size_t other);

@@ -40,6 +40,13 @@ struct RunState {
     if (limited_.emplace(reason, instr).second) outcome.limits.push_back({std::move(reason), instr});
   }
 
+  /// The first ones, as many as there were before.
+  void keepLimits(std::size_t count) {
+    for (; outcome.limits.size() > count; outcome.limits.pop_back()) {
+      limited_.erase({outcome.limits.back().reason, outcome.limits.back().instr});
+    }
+  }
+
   DataQuestions& questions() {
     if (options.questions != nullptr) return *options.questions;
     if (!own_questions_) own_questions_ = std::make_unique<DataQuestions>();

@@ -37,7 +37,7 @@ struct Cell {
 
   /// The same accesses count.
   bool isLike(const Cell& other) const {
-    return write == other.write && reads == other.reads && unordered == other.unordered;
+    return write == other.write && reads == other.reads && unordered == other.unordered && previous_reads == other.previous_reads;
   }
 };
 

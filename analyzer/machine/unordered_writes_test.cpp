@@ -46,6 +46,13 @@ TEST(UnorderedWrites, EachOfTwoCountsForAReadBehindTheOther) {
   }
 }
 
+// Two plain stores may come in any order; a read before one of them is not ordered with the other by that.
+TEST(UnorderedWrites, AReadIsNotHiddenByAStoreThatNothingOrders) {
+  EXPECT_THAT(run(kLoad + kStore, "", 1, kStore).conflicts, Not(IsEmpty()));
+  EXPECT_THAT(run(kLoad + kStore, "", 0, kStore).conflicts, IsEmpty());
+  EXPECT_THAT(run(kStore, "", 1, kStore).conflicts, IsEmpty());
+}
+
 TEST(UnorderedWrites, OnesOfDifferentKindsCount) {
   for (const unsigned arriver : {0u, 1u}) {
     EXPECT_THAT(run(kStore, kAtomic, arriver, kRefill).conflicts, Not(IsEmpty()));

@@ -79,6 +79,7 @@ LaneMask Executor::decideUnknown(const Step& step, LaneMask unknown) {
   const LaneMask holds = choices_.lanes(step.index, step.warp.id, unknown);
   const bool leaves = step.op.leaves_loop_on_taken || step.op.leaves_loop_on_fallthrough;
   if (is_branch && leaves) {
+    ++skips_.guesses;
     const std::uint32_t passes = program_.has_async_copies ? kUnknownRingPasses : kUnknownLoopPasses;
     // Who is held apart leaves early.
     const bool is_mixed = options_.unknown_branches != UnknownBranches::kHoldNowhere &&

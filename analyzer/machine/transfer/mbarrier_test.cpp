@@ -67,6 +67,17 @@ TEST(MbarrierOrder, RelaxedArriveOrdersNothing) {
               SizeIs(::testing::Ge(1u)));
 }
 
+// Made a little earlier, it would have been met, by the phase before the one that is over now.
+TEST(MbarrierOrder, AWaitThatIsNotMetMayHaveBeen) {
+  const auto peek = [](const std::string& between, unsigned parity) {
+    return misuses(run64(init(32) + "setp.ge.u32 %p3, %t, 32;\n@%p3 mbarrier.arrive.shared.b64 _, [bar];\n" + between +
+                         "@!%p3 mbarrier.test_wait.parity.shared.b64 %p2, [bar], " + std::to_string(parity) + ";\n"));
+  };
+  EXPECT_THAT(peek("", 1), ElementsAre(Misuse::Kind::kEarlyWait));
+  EXPECT_THAT(peek(kSync, 1), IsEmpty());
+  EXPECT_THAT(peek("", 0), IsEmpty());
+}
+
 TEST(MbarrierOrder, FreshBarrierLetsTheProducersParityPass) { expectClean(run64(init(64) + wait(1))); }
 
 TEST(MbarrierOrder, TwoPhasesFollowEachOther) {

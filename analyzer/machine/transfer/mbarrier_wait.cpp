@@ -48,6 +48,17 @@ void Executor::observePhase(const Step& step, const ptx::Mbarrier& effect, Mbarr
   if (effect.is_parity) object.noteWaiter({warp.id, awaited, warp.clock.epoch(), event, lanes});
 }
 
+// A wait by parity that does not hold now would have held one phase earlier. Where nothing orders that phase before it, it
+// may as well have come then, and gone on without the data.
+void Executor::checkUnmetWait(const Step& step, const MbarrierObject& object, const Named& named, LaneMask lanes) {
+  LaneMask unsure = 0;
+  forEachLane(lanes, [&](unsigned lane) { unsure |= isPhaseOver(step.warp, lane, object, object.phase()) ? 0 : laneBit(lane); });
+  if (object.phase() <= object.firstPhase() || unsure == 0) return;
+  const EventId event = log(step, EventKind::kMbarrierWait, unsure, object.phase() - object.firstPhase());
+  outcome_.log.setBarrier(event, reported(named));
+  checkPhaseKnown(step, object, named, unsure, object.phase(), event, Misuse::Kind::kEarlyWait);
+}
+
 void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes) {
   MbarrierObject* object = mbarrierAt(step, named, lanes);
   const unsigned operand = addressOperand(step.op) + 1;
@@ -76,6 +87,7 @@ void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const
   Fragment& fragment = step.warp.fragments[isolate({step.warp, step.fragment, step.op, step.index, lanes})];
   if (fragment.may_fail_poll) {
     fragment.may_fail_poll = false;
+    if (effect.is_parity && object != nullptr) checkUnmetWait(step, *object, named, lanes);
     return assign(step.warp, arg(step.op, 0), result, lanes);
   }
   fragment.state = Fragment::State::kPolling;
