@@ -124,7 +124,7 @@ Repairer::Result Repairer::check(const Edit& edit, const Open& open) {
 }
 
 diagnose::Repair Repairer::repairBy(const Edit& edit, const Open& open, Result result) {
-  const std::optional<Edit> variant = inStyleOf(text_, edit);
+  const std::optional<Edit> variant = isSpent() ? std::nullopt : inStyleOf(text_, edit);
   const Edit& chosen = variant && check(*variant, open) == result ? *variant : edit;
   // From the statement that is changed outwards; the function that wraps it is not the place.
   const std::uint32_t at = chosen.changes.front().at;
@@ -148,7 +148,7 @@ std::vector<std::optional<diagnose::Repair>> Repairer::repairAll(const std::vect
         const diagnose::Repair repair = repairBy(edit, findings[f], result);
         for (std::size_t other = 0; other < findings.size(); ++other) {
           const bool is_note = findings[other].diagnosis.finding.severity == diagnose::Severity::kNote;
-          if (other == f || !is_note || check(edit, findings[other]) != Result::kFails) repairs[other] = repair;
+          if (other == f || !is_note || (!isSpent() && check(edit, findings[other]) != Result::kFails)) repairs[other] = repair;
         }
         return repairs;
       }

@@ -135,6 +135,10 @@ class EventLog {
     const Sources* sources = findSources(copy);
     return sources == nullptr ? 0 : sources->keys[lane];
   }
+  /// What the copy brings is not known any more.
+  void forgetContent(EventId copy) {
+    if (const Sources* sources = findSources(copy); sources != nullptr) sources_[static_cast<std::size_t>(sources - sources_.data())].keys = {};
+  }
 
  private:
   struct Sources {

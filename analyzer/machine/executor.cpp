@@ -93,7 +93,7 @@ Outcome Executor::run() {
     reportStuck();
     break;
   }
-  if (skips_.turn) leaveTurn();
+  if (skips_.turn) leaveTurn(/*has_skipped=*/false);
   reportByteMismatches();
   outcome_.tracks_global = !setup_.tracked.empty();
   outcome_.assumed_boxes = setup_.boxes;

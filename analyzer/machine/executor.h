@@ -204,7 +204,7 @@ class Executor : private Core {
   std::uint64_t placesOfThreads() const;
   void considerSkipping(), beginTurn(), endTurn();
   void skipTurns(const TermTurn& turn, std::uint64_t turns);
-  TermTurn leaveTurn();
+  TermTurn leaveTurn(bool has_skipped);
   bool goesByTurns(symbolic::TermId term) const;
   bool addTurnCondition(symbolic::TermId predicate, bool holds, std::vector<TurnCondition>& conditions) const;
   Boundary endOfTurn(const TurnSample& end);

@@ -194,10 +194,10 @@ bool RaceChecker::isSameContent(Access first, Access second) const {
 
 void RaceChecker::decideSameContent(Access first, Access second) {
   const auto one = copy_terms_.find(first.event), other = copy_terms_.find(second.event);
-  if (run_.options.path == nullptr || (one == copy_terms_.end() && other == copy_terms_.end())) return;
+  if (run_.path == nullptr || (one == copy_terms_.end() && other == copy_terms_.end())) return;
   const CopyTerms a = one == copy_terms_.end() ? CopyTerms{} : one->second;
   const CopyTerms b = other == copy_terms_.end() ? CopyTerms{} : other->second;
-  PathLog& path = *run_.options.path;
+  PathLog& path = *run_.path;
   symbolic::Terms& terms = path.terms();
   const auto decide = [&](symbolic::TermId x, symbolic::TermId y) {
     path.add({.condition = terms.equal(x, y), .lanes = 1, .truth = 1,
@@ -225,6 +225,21 @@ void RaceChecker::decideSameContent(Access first, Access second) {
   };
   decideIgnored(a, first.lane);
   decideIgnored(b, second.lane);
+}
+
+// Copies of a turn with terms: where turns were skipped, they stand for those of the last one, which bring something else.
+void RaceChecker::forgetTurn(symbolic::Terms& terms, symbolic::TermId passed, bool has_skipped) {
+  const symbolic::Terms::Substitution first{{passed, terms.constant(0, 32)}};
+  for (auto& [copy, of] : copy_terms_) {
+    bool moves = false;
+    for (symbolic::TermId* const term : {&of.source, &of.size, &of.ignored}) {
+      if (*term == symbolic::kConcrete || !terms.contains(*term, passed)) continue;
+      const symbolic::TermId now = terms.substitute(*term, first);
+      *term = terms[now].has_symbols ? now : symbolic::kConcrete;
+      moves = true;
+    }
+    if (moves && has_skipped) run_.log().forgetContent(copy);
+  }
 }
 
 // Whoever is ordered behind the write is ordered behind the earlier one as well.

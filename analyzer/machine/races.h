@@ -64,6 +64,8 @@ class RaceChecker {
   void noteDistance(symbolic::TermId address, const Lanes& words, LaneMask lanes);
   /// Of a copy whose source depends on inputs.
   void noteTerms(EventId copy, const CopyTerms& terms) { copy_terms_.emplace(copy, terms); }
+  /// `passed` is a symbol no more (skip_turns.h).
+  void forgetTurn(symbolic::Terms& terms, symbolic::TermId passed, bool has_skipped);
   /// That both copies bring the same bytes to one place holds for the present inputs: it becomes a decision.
   void decideSameContent(Access first, Access second);
   /// After the last access.

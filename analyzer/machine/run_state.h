@@ -16,11 +16,12 @@
 namespace handoff::machine {
 
 struct RunState {
-  RunState(const Program& p, const Launch& l, const RunOptions& o) : program(p), launch(l), options(o) {}
+  RunState(const Program& p, const Launch& l, const RunOptions& o) : program(p), launch(l), options(o), path(o.path) {}
 
   const Program& program;
   const Launch& launch;
   const RunOptions& options;
+  PathLog* path;                                   ///< where decisions are noted at present; null: nowhere
   Cluster cluster;
   Outcome outcome;
   DataTerms data;                                  ///< what is known of unknown data

@@ -148,7 +148,7 @@ void Executor::beginTurn() {
   TurnFinder& finder = skips_.finder;
   PathLog log = options_.path != nullptr ? options_.path->empty() : PathLog(skips_.terms, skips_.no_inputs, {});
   skips_.turn.emplace(TermTurn{.log = std::move(log), .rounds_left = finder.rounds(), .limits_before = outcome_.limits.size()});
-  path_ = &skips_.turn->log;
+  path_ = run_.path = &skips_.turn->log;
   symbolic::Terms& terms = path_->terms();
   skips_.turn->passed = terms.symbol("turns passed", 32, 0, kMaxTurns);
   for (Warp& warp : run_.cluster.warps) {
@@ -240,7 +240,7 @@ void Executor::endTurn() {
     });
   }
   const std::uint64_t turns = returns ? turnsAlike(terms, skips_.turn->passed, conditions, kMaxTurns) : 0;
-  const TermTurn turn = leaveTurn();
+  const TermTurn turn = leaveTurn(/*has_skipped=*/turns != 0);
   if (turns == 0) return finder.giveUp();
   skipTurns(turn, turns);
   finder.startOver();
@@ -273,11 +273,12 @@ void Executor::skipTurns(const TermTurn& turn, std::uint64_t turns) {
 }
 
 // Back to the words, and to the run's own log, which gets what the turn decided on the inputs.
-TermTurn Executor::leaveTurn() {
+TermTurn Executor::leaveTurn(bool has_skipped) {
   TermTurn turn = std::move(*skips_.turn);
   skips_.turn.reset();
-  path_ = options_.path;
+  path_ = run_.path = options_.path;
   symbolic::Terms& terms = turn.log.terms();
+  races_.forgetTurn(terms, turn.passed, has_skipped);
   const symbolic::Terms::Substitution first{{turn.passed, terms.constant(0, 32)}};
   for (Warp& warp : run_.cluster.warps) {
     if (path_ == nullptr) {

@@ -74,6 +74,25 @@ TEST(SkipTurns, ACounterThatWrapsIsAnotherTurn) {
   EXPECT_THAT(by("and.b32 %r12, %r5, 4095;\n").outcome.conflicts, Not(IsEmpty())) << "4,095 and 0 have the same slot";
 }
 
+/// Both warps copy to the same 512 bytes: the same ones where `source` adds the same to %d2, that of the lane, for both.
+Outcome runTwins(const std::string& source) {
+  return run("mov.u32 %r5, 0;\nshl.b32 %r6, %lane, 4;\nmov.u32 %r7, tile;\nadd.u32 %r6, %r6, %r7;\nmul.wide.u32 %d1, %lane, 16;\n"
+             "add.u64 %d1, %d1, %in;\nLOOP:\nmov.u64 %d2, %d1;\n" + source +
+             "cp.async.ca.shared.global [%r6], [%d2], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
+             "ld.shared.u32 %r1, [%r6];\nbar.sync 0;\nadd.u64 %d1, %d1, 512;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 20000;\n"
+             "@%p1 bra LOOP;\n").outcome;
+}
+
+TEST(SkipTurns, CopiesOfTheSameBytesGoOnBeingSo) {
+  const Outcome same = runTwins("");
+  EXPECT_GT(same.skipped_turns, 0u);
+  EXPECT_THAT(same.conflicts, IsEmpty());
+  // From turn 15,000 on the second warp copies other bytes.
+  const Outcome other = runTwins("setp.ge.u32 %p2, %r5, 15000;\nsetp.eq.and.u32 %p2, %w, 1, %p2;\n@%p2 add.u64 %d2, %d2, 1024;\n");
+  EXPECT_GT(other.skipped_turns, 0u);
+  EXPECT_THAT(other.conflicts, Not(IsEmpty()));
+}
+
 TEST(SkipTurns, WhatDependsOnTheTurnBySizeIsRun) {
   // The address leaves the slot after 40 turns of 16 bytes: no two turns are alike.
   const test::Ran ran = run(loop("shl.b32 %r7, %r5, 4;\nmin.u32 %r7, %r7, 8192;\n"));
