@@ -48,14 +48,28 @@ bool ReadSets::absorb(Node& old, Node& added, const Event& fresh) const {
   return old.lanes != 0;
 }
 
+// What lies behind the last node that changes is shared.
 ReadSetId ReadSets::with(ReadSetId set, EventId event, LaneMask lanes) {
   Node added{.event = event, .lanes = lanes};
   const Event& fresh = log_[event];
-  ReadSetId kept = 0;
-  forEach(set, [&](Node node) {
-    if (absorb(node, added, fresh)) kept = make(node, kept);
-    return true;
-  });
+  changed_.clear();
+  std::size_t changed = 0;
+  ReadSetId rest = isSingle(set) ? 0 : set;
+  const auto look = [&](const Node& old, ReadSetId next) {
+    Node node = old;
+    if (!absorb(node, added, fresh)) node.lanes = 0;
+    changed_.push_back(node);
+    if (node.lanes == old.lanes && node.repeated == old.repeated && !isSingle(set)) return;
+    changed = changed_.size();
+    rest = next;
+  };
+  if (isSingle(set)) look(singleNode(set), 0);
+  for (ReadSetId id = isSingle(set) ? 0 : set; id != 0; id = nodes_[id].next) look(nodes_[id], nodes_[id].next);
+  retain(rest);
+  ReadSetId kept = rest;
+  for (std::size_t i = changed; i-- > 0;) {
+    if (changed_[i].lanes != 0) kept = make(changed_[i], kept);
+  }
   const bool is_single = kept == 0 && added.repeated == 0 && std::has_single_bit(added.lanes);
   return is_single ? kSingleBit | makeWrite(event, lowestLane(added.lanes)) : make(added, kept);
 }

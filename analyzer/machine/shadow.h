@@ -112,6 +112,7 @@ class ReadSets {
   const EventLog& log_;
   std::vector<Node> nodes_;
   ReadSetId free_ = 0;
+  std::vector<Node> changed_;  ///< room of with()
   /// The last set that was added to, and what became of it: neighbouring cells mostly have the same readers.
   struct Added {
     ReadSetId set = 0, result = 0;
