@@ -365,7 +365,11 @@ void Executor::reportStuck() {
     }
   }
   for (const Warp& warp : run_.cluster.warps) {
-    for (const Fragment& fragment : warp.fragments) outcome_.stuck.push_back(stuckAt(warp, fragment));
+    for (const Fragment& fragment : warp.fragments) {
+      outcome_.stuck.push_back(stuckAt(warp, fragment));
+      // That the wait never ends says more than that it may have ended too soon.
+      std::erase_if(outcome_.misuses, [&](const Misuse& misuse) { return misuse.is_unmet && outcome_.log[misuse.event].op == fragment.pc; });
+    }
   }
 }
 

@@ -93,6 +93,7 @@ struct Misuse {
   EventId other = 0;       ///< the event it disagrees with
   EventId at = 0;          ///< the last event before it was met
   bool is_possible = false;  ///< as Conflict::is_possible
+  bool is_unmet = false;     ///< kEarlyWait: of a wait that was not met
   std::vector<DataValue> data{};
 };
 

@@ -30,7 +30,8 @@ class MutationTable : public testing::Test {
       GTEST_SKIP() << "python3 is not installed";
     fs::create_directories(root_ / "docs/gpu");
     fs::create_directories(root_ / "tools");
-    for (const char* file : {"docs/mutation.md", "docs/mutation.json", "docs/mutation_reasons.tsv", "docs/gpu/mutants.json", "tools/mutation_table.py"})
+    for (const char* file : {"docs/mutation.md", "docs/mutation.json", "docs/mutation_reasons.tsv", "docs/gpu/mutants.json",
+                             "docs/gpu/equivalent.json", "tools/mutation_table.py"})
       fs::copy_file(repositoryRoot() / file, root_ / file);
   }
   void TearDown() override { fs::remove_all(root_); }

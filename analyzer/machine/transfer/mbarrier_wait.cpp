@@ -56,7 +56,9 @@ void Executor::checkUnmetWait(const Step& step, const MbarrierObject& object, co
   if (object.phase() <= object.firstPhase() || unsure == 0) return;
   const EventId event = log(step, EventKind::kMbarrierWait, unsure, object.phase() - object.firstPhase());
   outcome_.log.setBarrier(event, reported(named));
+  const std::size_t before = outcome_.misuses.size();
   checkPhaseKnown(step, object, named, unsure, object.phase(), event, Misuse::Kind::kEarlyWait);
+  for (std::size_t i = before; i < outcome_.misuses.size(); ++i) outcome_.misuses[i].is_unmet = true;
 }
 
 void Executor::waitMbarrier(const Step& step, const ptx::Mbarrier& effect, const Named& named, LaneMask lanes) {

@@ -301,7 +301,7 @@ TEST(Tcgen05Commit, ByAllLanesIsAnArrivalEach) {
                                {.block = {128, 1, 1}}));
   };
   EXPECT_THAT(committed(byThread(0, mma(0) + commit(1))), IsEmpty());
-  EXPECT_THAT(committed(mma(0) + commit(1)), ElementsAre(Kind::kEarlyArrival, Kind::kEarlyWait));
+  EXPECT_THAT(committed(mma(0) + commit(1)), ElementsAre(Kind::kEarlyArrival));
 }
 
 TEST(Tcgen05Commit, CoversItsOwnLanesMultiplications) {
