@@ -109,7 +109,8 @@ void RaceChecker::checkUnknownLane(Cta& cta, const UnknownAccess& access, unsign
       if (access.reads) readCell(cell, laneBit(lane), second, /*is_recorded=*/false);
       Second write = second;
       write.reads = false;
-      if (access.writes && cell.write != 0) isSettled({eventOf(cell.write), laneOf(cell.write)}, cell, write);
+      const bool is_over = cell.write != 0 && access.writes;
+      if (is_over && !isSettled({eventOf(cell.write), laneOf(cell.write)}, cell, write)) checkHiddenReaders(cell, write);
       if (access.writes && cell.unordered != 0) {
         read_sets_.forEach(cell.unordered, [&](const ReadSets::Node& node) {
           forEachLane(node.lanes, [&](unsigned by) { isSettled({node.event, by}, cell, write); });

@@ -51,6 +51,9 @@ TEST(UnorderedWrites, AReadIsNotHiddenByAStoreThatNothingOrders) {
   EXPECT_THAT(run(kLoad + kStore, "", 1, kStore).conflicts, Not(IsEmpty()));
   EXPECT_THAT(run(kLoad + kStore, "", 0, kStore).conflicts, IsEmpty());
   EXPECT_THAT(run(kStore, "", 1, kStore).conflicts, IsEmpty());
+  const std::string scatter = "ld.global.u32 %r5, [%g];\nand.b32 %r5, %r5, 508;\nadd.u32 %r5, %r5, %r8;\nst.shared.u32 [%r5], %r1;\n";
+  EXPECT_THAT(run(kLoad + kStore, "", 1, scatter).conflicts, Not(IsEmpty())) << "at a place that data give";
+  EXPECT_THAT(run(kLoad + kStore, "", 0, scatter).conflicts, IsEmpty());
 }
 
 TEST(UnorderedWrites, OnesOfDifferentKindsCount) {
