@@ -41,6 +41,7 @@ void dropUnusedReads(const machine::Program& program, const machine::Launch& lau
     owner.push_back(i);
     auto& group = together.emplace_back();
     for (const machine::EventId id : conflict.reads) group.push_back(instanceOf(id));
+    if (conflict.others.empty()) continue;
     apart.push_back({instanceOf(conflict.reader())});
     for (const machine::Conflict& other : conflict.others) apart.push_back({instanceOf(other.reader())});
   }
@@ -55,6 +56,7 @@ void dropUnusedReads(const machine::Program& program, const machine::Launch& lau
   auto one = used.begin() + static_cast<std::ptrdiff_t>(owner.size());
   for (const std::size_t index : owner) {
     machine::Conflict& conflict = outcome.conflicts[index];
+    if (conflict.others.empty()) continue;
     const auto end = one + static_cast<std::ptrdiff_t>(1 + conflict.others.size());
     preferUsed(conflict, {one, end});
     one = end;

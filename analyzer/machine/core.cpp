@@ -6,7 +6,7 @@ namespace handoff::machine {
 
 Core::Core(const Program& program, const Launch& launch, const RunOptions& options)
     : run_(program, launch, options), program_(run_.program), launch_(run_.launch), options_(run_.options),
-      outcome_(run_.outcome), order_(run_), path_(options.path) {
+      outcome_(run_.outcome), order_(run_), path_(run_.path) {
   if (path_ != nullptr) guards_.emplace(program);
   unknown_lanes_.unknown = kAllLanes;
 }

@@ -134,7 +134,7 @@ class Core {
   Outcome& outcome_;
   const Order order_;
   Lanes unknown_lanes_;
-  PathLog* path_;                     ///< null: nobody asks
+  PathLog*& path_;                    ///< RunState::path
   std::optional<Guards> guards_;
   HashRoom hash_room_;
   /// What is run need not happen, and does so only under this condition (unknown.cpp); kConcrete: it happens.

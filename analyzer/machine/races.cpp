@@ -3,10 +3,12 @@
 #include "analyzer/machine/races.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/machine/address.h"
 #include "analyzer/machine/path.h"
 #include "analyzer/machine/run_trace.h"
+#include "analyzer/machine/skip_turns.h"
 
 namespace handoff::machine {
 
@@ -229,14 +231,11 @@ void RaceChecker::decideSameContent(Access first, Access second) {
 
 // Copies of a turn with terms: where turns were skipped, they stand for those of the last one, which bring something else.
 void RaceChecker::forgetTurn(symbolic::Terms& terms, symbolic::TermId passed, bool has_skipped) {
-  const symbolic::Terms::Substitution first{{passed, terms.constant(0, 32)}};
   for (auto& [copy, of] : copy_terms_) {
     bool moves = false;
     for (symbolic::TermId* const term : {&of.source, &of.size, &of.ignored}) {
-      if (*term == symbolic::kConcrete || !terms.contains(*term, passed)) continue;
-      const symbolic::TermId now = terms.substitute(*term, first);
-      *term = terms[now].has_symbols ? now : symbolic::kConcrete;
-      moves = true;
+      const symbolic::TermId now = atFirstTurn(terms, *term, passed);
+      moves |= std::exchange(*term, now) != now;
     }
     if (moves && has_skipped) run_.log().forgetContent(copy);
   }

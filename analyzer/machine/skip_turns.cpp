@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analyzer/machine/executor.h"
 #include "analyzer/symbolic/valuation.h"
@@ -82,6 +83,12 @@ void TurnFinder::startOver() {
   samples_.clear();
 }
 
+TermId atFirstTurn(symbolic::Terms& terms, TermId term, TermId passed) {
+  if (term == kConcrete || !terms.contains(term, passed)) return term;
+  const TermId now = terms.substitute(term, {{passed, terms.constant(0, 32)}});
+  return terms[now].has_symbols ? now : kConcrete;
+}
+
 std::uint64_t turnsAlike(const symbolic::Terms& terms, TermId turns, const std::vector<TurnCondition>& conditions,
                          std::uint64_t most) {
   most = std::min(most, kMaxEvaluations / (conditions.size() + 1));
@@ -148,7 +155,7 @@ void Executor::beginTurn() {
   TurnFinder& finder = skips_.finder;
   PathLog log = options_.path != nullptr ? options_.path->empty() : PathLog(skips_.terms, skips_.no_inputs, {});
   skips_.turn.emplace(TermTurn{.log = std::move(log), .rounds_left = finder.rounds(), .limits_before = outcome_.limits.size()});
-  path_ = run_.path = &skips_.turn->log;
+  path_ = &skips_.turn->log;
   symbolic::Terms& terms = path_->terms();
   skips_.turn->passed = terms.symbol("turns passed", 32, 0, kMaxTurns);
   for (Warp& warp : run_.cluster.warps) {
@@ -207,15 +214,10 @@ bool Executor::addReturnConditions(const TurnSample& end, std::vector<TurnCondit
 
 // As it is when no turns have passed before.
 Boundary Executor::endOfTurn(const TurnSample& end) {
-  symbolic::Terms& terms = path_->terms();
-  const symbolic::Terms::Substitution first{{skips_.turn->passed, terms.constant(0, 32)}};
   Boundary boundary = end.boundary;
   for (std::size_t r = 0; r < boundary.terms.size(); ++r) {
-    TermId& term = boundary.terms[r];
-    if (term == kConcrete || !terms.contains(term, skips_.turn->passed)) continue;
-    term = terms.substitute(term, first);
-    if (terms[term].has_symbols) continue;
-    term = kConcrete;
+    const TermId now = atFirstTurn(path_->terms(), boundary.terms[r], skips_.turn->passed);
+    if (std::exchange(boundary.terms[r], now) == now || now != kConcrete) continue;
     const Warp& warp = run_.cluster.warps[end.live[r].warp];
     const Lanes& lanes = warp.registers[end.live[r].slot];
     forEachLane(warp.live & ~lanes.unknown, [&](unsigned lane) { boundary.words[r * kWarpSize + lane] = lanes.word[lane]; });
@@ -276,7 +278,7 @@ void Executor::skipTurns(const TermTurn& turn, std::uint64_t turns) {
 TermTurn Executor::leaveTurn(bool has_skipped) {
   TermTurn turn = std::move(*skips_.turn);
   skips_.turn.reset();
-  path_ = run_.path = options_.path;
+  path_ = options_.path;
   symbolic::Terms& terms = turn.log.terms();
   races_.forgetTurn(terms, turn.passed, has_skipped);
   const symbolic::Terms::Substitution first{{turn.passed, terms.constant(0, 32)}};
@@ -285,11 +287,7 @@ TermTurn Executor::leaveTurn(bool has_skipped) {
       warp.terms.clear();
       continue;
     }
-    for (TermId& term : warp.terms) {
-      if (term == kConcrete || !terms.contains(term, turn.passed)) continue;
-      const TermId now = terms.substitute(term, first);
-      term = terms[now].has_symbols ? now : kConcrete;
-    }
+    for (TermId& term : warp.terms) term = atFirstTurn(terms, term, turn.passed);
   }
   if (path_ != nullptr) {
     for (Decision decision : turn.log.decisions) {

@@ -81,6 +81,9 @@ struct TurnSkips {
   std::optional<TermTurn> turn;
 };
 
+/// What the term is when no turns have passed; kConcrete where nothing else is open in it.
+TermId atFirstTurn(symbolic::Terms& terms, TermId term, TermId passed);
+
 /// For how many further turns, at most `most`, all conditions stay what they are; each depends on `turns` alone.
 std::uint64_t turnsAlike(const symbolic::Terms& terms, TermId turns, const std::vector<TurnCondition>& conditions,
                          std::uint64_t most);

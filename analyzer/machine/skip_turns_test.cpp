@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing::SizeIs;
 
 constexpr unsigned kTurns = 20'000;
 
@@ -24,8 +23,7 @@ std::string loop(const std::string& slot = "", const std::string& guard = "") {
          "add.u32 %r10, %s, %r7;\nadd.u32 %r11, %r6, %r7;\n"
          "cp.async.ca.shared.global [%r10], [%g], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
          "ld.shared.u32 %r1, [%r11];\n" + guard + "bar.sync 0;\n"
-         "add.u32 %r9, %r9, 3;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, " + std::to_string(kTurns) + ";\n@%p1 bra LOOP;\n" +
-         "mov.u32 %r20, %r9;\n";
+         "add.u32 %r9, %r9, 3;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, " + std::to_string(kTurns) + ";\n@%p1 bra LOOP;\n";
 }
 
 test::Ran run(const std::string& statements) { return test::run(statements, {.block = {64, 1, 1}}); }
